@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from langgraph_wyrd.state.results import Label as Label
     from langgraph_wyrd.state.results import Page as Page
     from langgraph_wyrd.state.results import ThreadInfo as ThreadInfo
-    from langgraph_wyrd.storage.keyring import KeyRing as KeyRing
+    from langgraph_wyrd.storage.encryption import KeyRing as KeyRing
     from langgraph_wyrd.thread import Thread as Thread
     from langgraph_wyrd.types.kept import Kept as Kept
     from langgraph_wyrd.types.migrations import Migration as Migration
@@ -48,7 +48,7 @@ _HOMES = {
     "InboxEntry": "state.results",
     "Intention": "state.model",
     "Kept": "types.kept",
-    "KeyRing": "storage.keyring",
+    "KeyRing": "storage.encryption",
     "Label": "state.results",
     "Migration": "types.migrations",
     "OpenLoop": "state.model",
@@ -78,9 +78,9 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from langgraph_wyrd.codec.collector import Held
+    from langgraph_wyrd.lazy import uncollected
 
-    with Held():  # a module is made of thousands of objects, and none is garbage
+    with uncollected():  # a module is made of thousands of objects, and none is garbage
         found = globals()[name] = getattr(import_module(f"langgraph_wyrd.{home}"), name)
     return found
 

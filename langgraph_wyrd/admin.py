@@ -24,9 +24,9 @@ from langgraph_wyrd.operations import (
     Read,
     SaverBase,
     Write,
-    ask,
     asynchronous,
     in_thread,
+    job,
     operation,
 )
 from langgraph_wyrd.state.model import WorkingState
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.retention import Retention, SizeReport, SweepReport
     from langgraph_wyrd.recovery import verify as verification
     from langgraph_wyrd.recovery.verify import Report
-    from langgraph_wyrd.storage import rotation as keys
-    from langgraph_wyrd.storage.rotation import Rotation
+    from langgraph_wyrd.storage import encryption
+    from langgraph_wyrd.storage.encryption import Rotation
     from langgraph_wyrd.transfer import files
 else:
     reading, sweeping = lazy("checkpoints.reextract", "checkpoints.retention")
     delete = lazy("checkpoints.delete")
-    keys, verification = lazy("storage.rotation", "recovery.verify")
+    encryption, verification = lazy("storage.encryption", "recovery.verify")
     files, copy = lazy("transfer.files", "checkpoints.copy")
 
 
@@ -294,11 +294,10 @@ class Admin(SaverBase):
         """
         name = None if thread_id is None else stored(str(thread_id), "thread_id")
         yield from self._admit(name)
-        flow = verification.verifying(
-            self._engine, self._codec, name, repair=repair, progress=progress, pages=pages,
-            forget=self._cache.drop, reader=self._reader,
+        found: Report = yield from verification.verifying(
+            partial(job, self._engine), self._dialect, self._codec, name, repair=repair,
+            progress=progress, pages=pages, forget=self._cache.drop, reader=self._reader,
         )  # fmt: skip
-        found: Report = yield ask(self._writing, "store", flow)
         return found
 
     averify = asynchronous(verify)
@@ -319,15 +318,10 @@ class Admin(SaverBase):
         sealer = self._access.ring
         if sealer is None:
             raise InvalidInput("this saver was opened without keys=: there are none to rotate")
-        steps = keys.rotation(self._dialect, sealer, progress, self._engine.mend)
-        found: Any = None
-        while True:
-            try:
-                script = steps.send(found)
-            except StopIteration as end:
-                done: Rotation = end.value
-                return done
-            found = yield from self._write(script)
+        mend = self._engine.mend
+        rotated = encryption.rotation(self._write, self._dialect, sealer, progress, mend)
+        done: Rotation = yield from rotated
+        return done
 
     arotate_keys = asynchronous(rotate_keys)
 

@@ -1,4 +1,4 @@
-"""Modules that are imported when they are first used.
+"""Modules that are imported when they are first used; many objects made at once.
 
 `import langgraph_wyrd`, and a run that only stores and loads checkpoints, should not pay for the
 rest. So a module that only some calls need is named twice, for the type checker and the program:
@@ -15,6 +15,9 @@ else:
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -37,3 +40,19 @@ def lazy(*names: str) -> Any:
     """What stands for each of these modules of the package."""
     made = [_Lazy(name) for name in names]
     return made[0] if len(made) == 1 else made
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Hold Python's garbage collector back while thousands of objects are made.
+
+    A long list of messages sets it off a dozen times while it is loaded, each time to walk over
+    what has only just been made; that was half of what loading cost.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -118,20 +118,11 @@ def _healed(wait: Read | Write) -> Steps[Any]:
                 raise
             script = partial(engine.healer.script, wait.threads, gives_up)
             try:
-                fire_ = engine.healer.report((yield _mending(engine, script)))
+                fire_ = engine.healer.report((yield job(engine, "mend", script)))
             except WyrdError as other:  # it can't be written, for one
                 raise error from other
         yield fire_
     return (yield from _tried(wait))
-
-
-def _mending(engine: Engine, script: Callable[[], Script[Any]]) -> Call:
-    """Run a script that heals: a job of its own kind, which is not watched for damage itself."""
-
-    async def amend() -> Any:
-        return await engine.await_(engine.post(engine.ajob("mend", script)))
-
-    return Call(lambda: engine.wait(engine.post(engine.job("mend", script))), amend)
 
 
 def _tried(wait: Read | Write) -> Steps[Any]:
@@ -216,6 +207,20 @@ def ask(on: Any, name: str, /, *args: Any, **kwargs: Any) -> Call:
     return Call(
         lambda: getattr(on, name)(*args, **kwargs), lambda: getattr(on, f"a{name}")(*args, **kwargs)
     )
+
+
+def job(engine: Engine, kind: str, script: Callable[[], Script[Any]]) -> Call:
+    """Run a script as a job of this kind: see `storage.engine.Job`."""
+
+    async def asked() -> Any:
+        return await engine.await_(engine.post(engine.ajob(kind, script)))
+
+    return Call(lambda: engine.wait(engine.post(engine.job(kind, script))), asked)
+
+
+def nothing() -> Script[None]:
+    """A script without statements: whoever runs it opens the database."""
+    yield from ()
 
 
 def listed(on: Any, *args: Any, **kwargs: Any) -> Call:

@@ -34,11 +34,11 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
 from langgraph_wyrd.hooks import Happening, Hook, HookMethods, Hooks, afire, fire
 from langgraph_wyrd.lazy import lazy
-from langgraph_wyrd.operations import Call, Fire, Operation, ask, asynchronous, operation
+from langgraph_wyrd.operations import Fire, Operation, ask, asynchronous, operation
 from langgraph_wyrd.queries import Queries
 from langgraph_wyrd.recovery.healer import Healer
-from langgraph_wyrd.storage import opening, url
 from langgraph_wyrd.storage import schema as schemas
+from langgraph_wyrd.storage import url
 from langgraph_wyrd.storage.access import Access
 from langgraph_wyrd.storage.engine import Engine
 from langgraph_wyrd.storage.names import check_size, given, stored
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.retention import Retention
     from langgraph_wyrd.extraction import registry
     from langgraph_wyrd.extraction.registry import Extractor, Extractors
-    from langgraph_wyrd.storage.keyring import KeyRing
+    from langgraph_wyrd.storage.encryption import KeyRing
     from langgraph_wyrd.thread import Thread
 else:
     runs = lazy("runs")
@@ -210,12 +210,23 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
 
     def setup(self) -> Any:
         """Open the database and make what is missing. Happens by itself on first use."""
-        opening.meet(self._engine)
+        operations.run(self._open())
         return _Ready()
 
     async def asetup(self) -> None:
         """Async version of `setup`."""
-        await opening.ameet(self._engine)
+        await operations.arun(self._open())
+
+    def _open(self, *, enters: bool = False) -> Operation[None]:
+        """Connect, and make what is missing. Nobody's lock is waited for. Whoever `enters` opens
+        it again after a close; what can't be opened is then left closed."""
+        fresh = enters and self._engine.reopened()
+        try:
+            yield operations.job(self._engine, "open", operations.nothing)
+        except BaseException:
+            if fresh:
+                yield ask(self._engine, "close")
+            raise
 
     @operation
     def close(self) -> Operation[None]:
@@ -227,14 +238,14 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
     aclose = asynchronous(close)
 
     def __enter__(self) -> Self:
-        opening.enter(self._engine)
+        operations.run(self._open(enters=True))
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
 
     async def __aenter__(self) -> Self:
-        await opening.aenter(self._engine)
+        await operations.arun(self._open(enters=True))
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -360,9 +371,14 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Operation[Mapping[str, DeltaChannelHistory]]:
         """What rebuilds delta channels at a checkpoint: a seed, and the writes since then."""
-        wanted = self._delta(config, channels)
-        found = yield Call(partial(self._loaded, *wanted), partial(self._aloaded, *wanted))
-        return configs.history(found)
+        self._permit(config)
+        thread_id, ns, id = stored_place(config)
+        script = partial(
+            read.delta_history, self._dialect, self._codec, thread_id, ns, id, [*channels]
+        )
+        nothing: Any = {name: ([], []) for name in channels}
+        read_ = self._of_thread(thread_id, script, nothing)
+        return configs.history((yield from self._read(read_, thread_id)))
 
     aget_delta_channel_history = asynchronous(get_delta_channel_history)  # type: ignore[arg-type]
 
@@ -480,33 +496,27 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
 
         return self._of_thread(thread_id, script, None), thread_id
 
-    def _delta(self, config: RunnableConfig, channels: Sequence[str]) -> tuple[Reading, str]:
-        self._permit(config)
-        where = stored_place(config)
-        script = partial(read.delta_history, self._dialect, self._codec, *where, [*channels])
-        nothing: Any = {name: ([], []) for name in channels}
-        return self._of_thread(where[0], script, nothing), where[0]
-
     def _loaded(self, script: Reading, thread_id: str | None) -> Any:
         """What a script reads; where that is damaged, what can be healed, or read around it."""
         try:
             return self._engine.run(script)
         except Exception as error:
-            return self._writing.store(self._again(script, thread_id, error))
+            return operations.run(self._again(script, thread_id, error))
 
     async def _aloaded(self, script: Reading, thread_id: str | None) -> Any:
         """Async version of `_loaded`."""
         try:
             return await self._engine.arun(script)
         except Exception as error:
-            return await self._writing.astore(self._again(script, thread_id, error))
+            return await operations.arun(self._again(script, thread_id, error))
 
-    def _again(self, script: Reading, thread_id: str | None, error: Exception) -> Any:
-        """The flow that reads once more, around the damage that `error` may come from."""
+    def _again(self, script: Reading, thread_id: str | None, error: Exception) -> Operation[Any]:
+        """Read once more, around the damage that `error` may come from."""
         if self._healer is None or not read.is_damage(error):
             raise error
         damaged = getattr(error, "wyrd_thread", None) or thread_id
-        return self._healer.read([damaged] if damaged else [], script, self._codec, error)
+        do, threads = partial(operations.job, self._engine), [damaged] if damaged else []
+        return (yield from self._healer.read(do, threads, script, self._codec, error))
 
     def _happened(self, made: Put | PutWrites, change: Change | None) -> Sequence[Happening]:
         """What a write changed, and what a retention deleted meanwhile: for the hooks."""

@@ -10,8 +10,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from langgraph_wyrd import KeyRing
 from langgraph_wyrd.storage.access import serde_sealer
-from langgraph_wyrd.storage.ciphers import RingCipher
-from langgraph_wyrd.storage.encryption import Sealer
+from langgraph_wyrd.storage.encryption import RingCipher, Sealer
 from langgraph_wyrd.storage.tables import TABLES, Table
 from tests.damage import at
 from tests.outside import raw

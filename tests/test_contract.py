@@ -457,22 +457,6 @@ def changeable(value: Any) -> Iterator[int]:
             yield from changeable(each)
 
 
-async def test_changes_in_place_are_stored(backend: Backend, call: Call) -> None:
-    """A value changed in place since the last put, at a new version, is stored as it is now."""
-    saver = backend.open()
-    said = [HumanMessage(f"message {n}", id=str(n)) for n in range(5)]
-    held: dict[str, Any] = {"said": said, "files": {"a": {"text": "1"}, "b": {"text": "2"}}}
-    expected, made = {}, None
-    for n in range(4):
-        held["said"][n].content += " (changed)"
-        held["files"]["a"]["text"] += "!"
-        made = put(saver, "t", held, parent=made)
-        expected[made["configurable"]["checkpoint_id"]] = copy.deepcopy(held)
-    for each in {id(s): s for s in (saver, reopened(backend, saver))}.values():
-        for row in await call(each, "list", config("t")):
-            assert row.checkpoint["channel_values"] == expected[row.checkpoint["id"]]
-
-
 # ---- deleting
 
 
@@ -615,31 +599,6 @@ async def test_pruning_everything(saver: WyrdSaver, call: Call, strategy: str) -
     assert contents(saver, "other") == other
     put(saver, "t", {"log": ["fresh"]})
     assert len(contents(saver, "t")) == 1
-
-
-WRONG = {
-    "setup": ["sometimes", None],
-    "on_damage": ["ignore"],
-    "timeout": ["5", -1, True, None],
-    "readers": [0, "2"],
-    "connect": ["sqlite://"],
-    "serde": [3, "json", {"dumps": 1}],
-    "extractors": [3, "todos", [3], str],
-    "hooks": [3, "save", [print]],
-    "labels": [3],
-    "aliases": [3],
-    "migrations": [3, "a:B", [3]],
-    "retention": [3],
-    "redact": [3, "token"],
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_options_of_the_wrong_kind(name: str) -> None:
-    """They are refused when the saver is made; the message names the option, or what it takes."""
-    for value in WRONG[name]:
-        with pytest.raises(errors.InvalidInput, match=f"{name[:9]}|extractor|Migration"):
-            WyrdSaver.from_conn_string("sqlite://", **{name: value})
 
 
 async def test_pruning_with_wrong_arguments(saver: WyrdSaver, call: Call) -> None:

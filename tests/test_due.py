@@ -21,6 +21,7 @@ from langgraph.types import Command, Interrupt, RetryPolicy, Send, interrupt
 from langgraph_wyrd.extraction.context import context
 from langgraph_wyrd.extraction.due import due, finished, paused_before, remaining
 from langgraph_wyrd.extraction.extracting import views
+from langgraph_wyrd.extraction.interrupts import asked, request
 from langgraph_wyrd.extraction.policy import Channels
 from langgraph_wyrd.extraction.tasks import error_text, tasks
 from langgraph_wyrd.extraction.view import TaskWrite, View
@@ -30,6 +31,8 @@ from langgraph_wyrd.state.model import (
     OpenLoop,
     WorkingState,
 )
+from tests.conftest import Backend
+from tests.damage import at
 from tests.story import Teller, without_loop
 from tests.views import CONFIG, NULL, Ask, calls, checkpoint_view, leaf, stored_writes, wrote
 
@@ -518,3 +521,74 @@ def test_retries_within_a_run_leave_no_error() -> None:
     builder.compile(checkpointer=saver).invoke({"log": []}, CONFIG)
     assert [fact for view in saver.views for fact in tasks(view)] == []
     assert len(tried) == 2
+
+
+# ---- questions of MCP servers
+
+FORM = {
+    "key": "seats",
+    "message": "How many seats?",
+    "mode": "form",
+    "requested_schema": {
+        "type": "object",
+        "properties": {"seats": {"type": "integer"}, "window": {"type": "boolean"}},
+    },
+}
+VISIT = {"key": "pay", "message": "Please pay", "mode": "url", "url": "https://pay.example/1"}
+
+
+def elicits(*requests: Any) -> dict[str, Any]:
+    return {"type": "mcp_elicitation", "tool_name": "book_flight", "requests": list(requests)}
+
+
+def test_an_elicitation_has_the_names_of_langchain() -> None:
+    """These are the names that langchain gives them."""
+    theirs = pytest.importorskip("langchain.mcp.elicitation")
+    assert theirs.ELICITATION_INTERRUPT_TYPE == "mcp_elicitation"
+    assert set(theirs.MCPElicitationInterrupt.__annotations__) == set(elicits())
+    assert set(theirs.MCPElicitationFormRequest.__annotations__) == set(FORM)
+    assert set(theirs.MCPElicitationUrlRequest.__annotations__) == set(VISIT)
+
+
+async def test_an_elicitation_is_listed_in_words(durable: Backend, call: Any) -> None:
+    """With the fields to fill in, the address to open, and the keys that answers go under."""
+
+    class State(TypedDict, total=False):
+        answer: Any
+
+    def tool(state: State) -> State:
+        return {"answer": interrupt(elicits(FORM, VISIT))}
+
+    saver = durable.open()
+    graph = StateGraph(State).add_node("tool", tool).add_edge(START, "tool").compile(saver)
+    await call(graph, "invoke", {"answer": None}, at("t"))
+    (loop,) = await call(durable.open(), "open_loops", kind="interrupt")
+    assert loop.description == (
+        "book_flight asks: How many seats? (seats, window); Please pay (open https://pay.example/1)"
+    )
+    assert loop.context["tool"] == "book_flight"
+    assert [each["key"] for each in loop.context["requests"]] == ["seats", "pay"]
+    assert loop.context["requests"][0]["requested_schema"] == FORM["requested_schema"]
+    responses = {"seats": {"action": "accept", "content": {"seats": 2}}}
+    await call(graph, "invoke", Command(resume={"responses": responses}), at("t"))
+    assert await call(durable.open(), "open_loops", kind="interrupt") == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{}, "mcp_elicitation", {"type": "mcp_elicitation"}, elicits(), elicits("x"),
+     {"type": "mcp_elicitation", "requests": "abc"}, {"type": "other", "requests": [FORM]}],
+    ids=repr,
+)  # fmt: skip
+def test_what_is_no_elicitation(value: Any) -> None:
+    """And is described as any other question."""
+    assert request(value).form == "plain"
+
+
+def test_a_long_elicitation_is_cut() -> None:
+    """A server may ask as much as it likes."""
+    words, context, _ = asked(elicits(*[{**FORM, "message": "x" * 5000}] * 20))
+    assert len(words) <= 300
+    assert (len(context["requests"]), context["requests_left_out"]) == (8, 12)
+    assert len(str(context)) < 20_000
+    assert asked(elicits({}))[0] == "book_flight asks: an answer is needed"

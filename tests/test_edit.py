@@ -161,26 +161,6 @@ async def test_a_standing_order_survives_the_agent(durable: Backend, call: Call)
     assert state.brief().index("Standing orders (2):") < state.brief().index("Lately over")
 
 
-async def test_a_branch_from_before_knows_nothing_of_it(durable: Backend, call: Call) -> None:
-    """What was said on a checkpoint is on the branches that go on from it; another one shows no
-    more than what is marked as said elsewhere."""
-    saver = durable.open()
-    graph = agent(saver)
-    for words in ("one", "two"):
-        await call(graph, "invoke", ask(words), CONFIG)
-    thread = saver.thread("t")
-    heads = [each.config async for each in graph.aget_state_history(CONFIG)]
-    await call(thread, "add_open_loop", "who pays?")
-    await call(graph, "invoke", ask("three"), heads[3])  # the end of "one"
-    state = await call(thread, "working_state")
-    assert [loop for loop in state.open_loops if not loop.elsewhere] == []
-    assert [x for x in await call(saver, "open_loops") if not x.elsewhere] == []
-    await call(graph, "invoke", ask("four"), heads[0])
-    assert waiting(await call(thread, "working_state")) == ["who pays?"]
-    (found,) = await call(saver, "open_loops")
-    assert (found.description, found.elsewhere) == ("who pays?", False)
-
-
 async def test_a_list_that_is_written_again(durable: Backend, call: Call) -> None:
     """What the tracker goes on saying does not undo what was said; what it says anew counts."""
     saver = durable.open()

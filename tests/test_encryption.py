@@ -48,7 +48,7 @@ async def test_nothing_is_found(durable: Backend, call: Any, sealing: dict[str, 
 
 
 async def test_nor_after_all_that_may_happen(
-    durable: Backend, call: Any, sealing: dict[str, Any], tmp_path: Path
+    durable: Backend, call: Any, sealing: dict[str, Any]
 ) -> None:
     """Copies, forks, rewinds, sweeps, prunes, heals, repairs and deletions leave nothing readable
     either, and what they leave is whole."""

@@ -127,7 +127,7 @@ async def test_a_missing_key_is_no_damage(durable: Backend, call: Any) -> None:
     ("made", "given", "said"),
     [
         (ring("old"), {"keys": {"old": NEW}}, "another one"),
-        (ring("old"), ring("new"), "encrypted with the keys old"),
+        (ring("old"), ring("new"), "encrypted with the key 'old'"),
         (ring("old"), aes(), "keys="),
         (aes(), ring("old"), "by a serde"),
         (aes(), aes(b"another key, 16b"), "another key"),

@@ -84,28 +84,6 @@ TWO = 'approve delete {"path": "/x"}; delete {"path": "/y"}?'
 # ---- langchain agents
 
 
-def test_an_agent_that_plans_and_asks() -> None:
-    """Plan, request, what waits for approval and the calls behind it; then only the plan."""
-    saver = InMemorySaver()
-    agent = office(saver)
-    agent.invoke(ask("tidy up"), CONFIG)
-    state = now(saver)
-    assert (state.status, state.thread_id, state.title) == ("interrupted", THREAD, "tidy up")
-    assert state.intention is not None
-    assert state.intention.text == "tidy up"
-    assert plan(state) == [("look around", "in_progress"), ("do: tidy up", "pending")]
-    assert kinds(state) == ["interrupt", "request", "tool_call"]  # two calls wait with it
-    (waiting,) = [loop for loop in state.open_loops if loop.kind == "interrupt"]
-    assert waiting.description == TWO
-    assert [each["args"] for each in waiting.context["actions"]] == [{"path": "/x"}, {"path": "/y"}]
-    assert waiting.source.node == "HumanInTheLoopMiddleware.after_model"
-    agent.invoke(decide(APPROVE, REJECT), CONFIG)
-    state = now(saver)
-    assert loops(state) == []
-    assert (state.status, state.due) == ("idle", ())
-    assert "2 todos are open" in (state.reason or "")
-
-
 def test_what_was_known_survives_a_summary() -> None:
     """With the state before, a summarised history takes away no request and no id."""
     saver = InMemorySaver()

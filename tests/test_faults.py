@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from langgraph_wyrd import WyrdSaver, errors
+from langgraph_wyrd import Channels, WyrdSaver, errors
 from tests.handmade import (
     aappend,
     append,
@@ -761,19 +761,25 @@ def test_a_bad_url(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert list(tmp_path.iterdir()) == []
 
 
+WRONG: dict[str, list[Any]] = {
+    "setup": ["maybe", None], "on_damage": ["shrug"], "timeout": [-1, "5", True, float("nan")],
+    "readers": [0, "2"], "max_size": [0], "connect": ["me"], "serde": [3, "json", {"dumps": 1}],
+    "extractors": [3, "todos", [3], str], "hooks": [3, "save", [print]], "redact": [3, "token"],
+    "migrations": [3, "a:B", [3]], "aliases": [3], "retention": [3], "labels": [True],
+    "channels": [["city"], Channels(context="city")], "synchronus": ["FULL"],
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("url", ["sqlite:///x.db", "postgresql://localhost/db"])
 def test_options_that_can_t_be_used(url: str, tmp_path: Path, monkeypatch: Any) -> None:
     """They are refused by name where the saver is made: a typing error weakens nothing silently."""
     monkeypatch.chdir(tmp_path)
-    wrong: dict[str, Any] = {
-        "setup": "maybe", "timeout": -1, "connect": "me", "max_size": 0, "readers": 0,
-        "on_damage": "shrug", "synchronus": "FULL",
-    }  # fmt: skip
-    if url.startswith("sqlite"):
-        wrong |= {"synchronous": "FUL", "schema": "agents"}
-    for name, value in [*wrong.items(), ("timeout", "5"), ("timeout", float("nan"))]:
-        with pytest.raises(errors.InvalidInput, match=name):
-            WyrdSaver.from_conn_string(url, **{name: value})
+    others = {"synchronous": ["FUL"], "schema": ["agents"]} if url.startswith("sqlite") else {}
+    for name, values in {**WRONG, **others}.items():
+        for value in values:
+            says = rf"(?i){name}|extractor|Migration\(|one string"
+            with pytest.raises(errors.InvalidInput, match=says):
+                WyrdSaver.from_conn_string(url, **{name: value})
     assert list(tmp_path.iterdir()) == []
 
 

@@ -132,9 +132,7 @@ def write(saver: WyrdSaver, thread: str, tip: Any, failed: list[Any], over: Any)
     over.set()
 
 
-def test_random_threads_swept_while_they_are_written(
-    durable: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_random_threads_swept_while_they_are_written(durable: Backend) -> None:
     """Random graphs with forks, deltas, subgraphs and labels are swept while a writer goes on in
     them and in another thread: what is kept loads as before, to the byte, and nothing is over."""
     saver, other = durable.open(labels=AutoLabels(run_end=True)), durable.open()

@@ -189,7 +189,7 @@ async def test_without_pillars(backend: Backend, call: Call) -> None:
 # ---- where and how they are called
 
 
-async def test_a_hook_runs_where_its_caller_is(backend: Backend, call: Call) -> None:
+async def test_a_hook_runs_where_its_caller_is(backend: Backend) -> None:
     """Sync and async hooks, of sync and async calls: in the caller's thread, on its own loop."""
     saver = backend.open()
     here, loop = threading.current_thread(), asyncio.get_running_loop()

@@ -385,3 +385,17 @@ def test_what_can_not_be_watched(backend: Backend) -> None:
     with pytest.raises(InvalidInput, match="pillars"):
         backend.open(labels=AutoLabels(interrupt=True), pillars=False)
     backend.open(labels=AutoLabels(), pillars=False).setup()
+
+
+def test_a_damaged_label_is_not_copied(durable: Backend) -> None:
+    """A copy leaves a label out that fails its checksum: it does not get a right one."""
+    with durable.open() as saver:
+        append(saver, "t", 2)
+        saver.thread("t").label("kept")
+        saver.thread("t").label("damaged")
+        with raw(durable.url) as connection:
+            connection.execute("UPDATE wyrd_labels SET created_at = '?' WHERE name = 'damaged'")
+            connection.commit()
+        saver.copy_thread("t", "u")
+        assert [label.name for label in saver.thread("u").labels()] == ["kept"]
+        assert saver.verify("u").ok

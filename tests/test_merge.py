@@ -9,18 +9,16 @@ from hypothesis import assume, given, settings
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.diff import apply, diff
-from langgraph_wyrd.state.facts import Holds, Listed, Settles, Wants
 from langgraph_wyrd.state.merge import Conflict, Merged, item_fields, merge
 from langgraph_wyrd.state.model import (
     PILLARS,
     ContextItem,
     Due,
-    Intention,
     OpenLoop,
     Todo,
     WorkingState,
 )
-from tests.facts import Story, asks, plan, seen
+from tests.facts import Story, plan
 from tests.test_diff import as_json, some_states
 
 BASE = WorkingState(
@@ -234,34 +232,3 @@ def test_the_state_itself_is_merged() -> None:
     state, conflicts = merge(BASE, ours, theirs)
     assert conflicts == (Conflict("state", "", "status", "idle", "due", "error"),)
     assert (state.status, state.reason, state.due) == ("due", "next: a", (Due("a"),))
-
-
-def test_an_edit_meets_what_the_agent_did() -> None:
-    """A person's edits on an old head and the agent's own steps come together."""
-    story = Story()
-    story(plan("write", "test"), asks("i1"), Wants("Help me", "request", seen()))
-    person, agent = Story(story.state, 10), Story(story.state, 20)
-    person(Holds("deadline", "Friday", seen()), Wants("Be careful", "explicit", seen()))
-    agent(
-        plan(Listed("write", "completed"), "test", "ship"),
-        Settles(("interrupt",), "answered", seen(), "i1"),
-    )
-    state, conflicts = merge(story.state, person.state, agent.state)
-    assert conflicts == ()
-    assert [each.status for each in state.todos] == ["completed", "pending", "pending"]
-    assert state.open_loops == ()
-    assert state.get_context("deadline") == "Friday"
-    assert state.intention is not None
-    assert state.intention.text == "Be careful"
-    assert state.checkpoint_id == agent.state.checkpoint_id
-
-
-def test_an_intention_is_taken_back_once() -> None:
-    """Closed on both sides in different words: ours, and the conflict."""
-    wanted = Intention("1", "Help")
-    base = WorkingState("t", intentions=(wanted,))
-    ours = replace(base, intentions=(replace(wanted, closed_in="cp2", outcome="superseded"),))
-    theirs = replace(base, intentions=(replace(wanted, closed_in="cp3", outcome="taken back"),))
-    state, (only,) = merge(base, ours, theirs)
-    assert state == ours
-    assert (only.field, only.ours, only.theirs) == ("outcome", "superseded", "taken back")

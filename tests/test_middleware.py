@@ -477,3 +477,47 @@ async def test_finished_and_dropped_todos_stay(durable: Backend, turn: Turn) -> 
     assert {t.content: t.status for t in state.todos} == {
         "cook": "in_progress", "shop": "completed", "sing": "cancelled",
     }  # fmt: skip
+
+
+# ---- standing orders
+
+
+def pin(thread: Any) -> None:
+    thread.set_context("tone", "never promise a date", {"pinned": True})
+
+
+async def test_standing_orders_are_in_every_model_call(durable: Backend, turn: Turn) -> None:
+    """Behind the system prompt of each call, once, and in no message; until they are taken back."""
+    saver = durable.open()
+    pin(saver.thread("t"))
+    model = Strict(rule=plan(asks(("c", "open_loop", {"description": "ring Ada"}))))
+    agent = create_agent(
+        model, [], system_prompt="Be brief.", middleware=[WyrdMiddleware()], checkpointer=saver
+    )
+    await turn(agent, person(), config("t"))
+    await turn(agent, person("b"), config("t"))
+    assert len(model.heard) == 3
+    for heard in model.heard:
+        assert system_of(heard).count("never promise a date") == 1
+        assert heard[0].content[0] == {"type": "text", "text": "Be brief."}
+    found = saver.get_tuple(config("t"))
+    assert found is not None
+    assert "never promise" not in str(found.checkpoint["channel_values"]["messages"])
+    saver.thread("t").remove_context("tone")
+    await turn(agent, person("c"), config("t"))
+    assert "never promise" not in system_of(model.heard[-1])
+
+
+async def test_standing_orders_outlive_a_summary(durable: Backend, turn: Turn) -> None:
+    """What a summary of the messages leaves out is in the prompt all the same."""
+    saver = durable.open()
+    pin(saver.thread("t"))
+    cut = SummarizationMiddleware(
+        Strict(rule=says("a summary")), trigger=("messages", 4), keep=("messages", 2)
+    )
+    model = Strict(rule=says())
+    agent = create_agent(model, [], middleware=[cut, WyrdMiddleware()], checkpointer=saver)
+    for text in "abcd":
+        found = await turn(agent, person(text), config("t"))
+    assert "a summary" in found["messages"][0].text
+    assert all("never promise a date" in system_of(heard) for heard in model.heard)

@@ -16,7 +16,7 @@ from psycopg import Connection
 from psycopg.rows import dict_row
 
 import langgraph_wyrd
-from langgraph_wyrd import Channels, WyrdSaver
+from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.cli import main as cli
 from langgraph_wyrd.errors import InvalidInput, NotADatabase
 from langgraph_wyrd.port import aadopt, adopt
@@ -139,18 +139,6 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
     ):
         with pytest.raises(NotADatabase, match=what), WyrdSaver.from_conn_string(url):
             pass
-
-
-def test_options_of_another_kind() -> None:
-    """An option that can't be used is named as it was given, with what can be used."""
-    for options, what in (
-        ({"channels": ["city"]}, "Channels"),
-        ({"channels": Channels(context="city")}, "one string"),
-        ({"labels": True}, "AutoLabels"),
-    ):
-        given: Any = options
-        with pytest.raises(InvalidInput, match=what):
-            WyrdSaver.from_conn_string("sqlite://", **given)
 
 
 def test_names_for_annotations_and_the_version() -> None:

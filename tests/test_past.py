@@ -409,9 +409,7 @@ async def test_a_functional_graph(durable: Backend, call: Call) -> None:
 # ---- points
 
 
-async def test_a_point_is_named_in_many_ways(
-    durable: Backend, call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_point_is_named_in_many_ways(durable: Backend, call: Call) -> None:
     """A checkpoint id, else a label, else a run id, else a time; an entry; None is the head."""
     saver = durable.open()
     graph = await travelled(call, saver)

@@ -1,7 +1,7 @@
 """The four pillars: facts to events, and events to states."""
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -838,3 +838,15 @@ def test_a_subgraph_sets_the_threads_intention_only_explicitly() -> None:
     stated = at_sub(Wants("below", "explicit", seen()))
     assert text(root, stated) == "below"
     assert text(at_sub(Wants("above", "explicit", seen()), ns=""), stated) == "above"
+
+
+def test_closing_a_loop_changes_nothing_but_that() -> None:
+    """A field that is added to OpenLoop is not lost when a loop closes."""
+    filled: dict[str, Any] = {each.name: each.name for each in fields(OpenLoop)}
+    over = {"changed_at": "2026", "closed_at": "2026", "closed_in": "c9", "outcome": "done"}
+    still_open = dict.fromkeys([*over][1:])
+    odd = {"source": Source(node="n"), "context": {"a": 1}, "extra": {"b": 2}}
+    loop = OpenLoop(**{**filled, **still_open, **odd})
+    loops = Loops((loop,))
+    loops.close_one(loop.id, "done", Moment("c9", ts="2026"))
+    assert loops.done() == (replace(loop, **over),)  # type: ignore[arg-type]

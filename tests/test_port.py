@@ -404,7 +404,7 @@ def test_a_store_without_pillars_gets_them(sqlite: Backend, tmp_path: Path) -> N
 # ---- stopping, conflicts, damage, other savers
 
 
-def test_stopped_and_started_again(sqlite: Backend, tmp_path: Path) -> None:
+def test_stopped_and_started_again(sqlite: Backend) -> None:
     """A copy that was stopped anywhere goes on where it stopped, and ends as one that was not."""
     ours = sqlite.open()
     for name in ("a", "b"):

@@ -123,13 +123,9 @@ def without_delta_history(found: Any) -> Any:
     return found[0], found[2]
 
 
-@pytest.mark.parametrize("most", [500, 2])
-def test_what_is_kept_loads_as_before(
-    durable: Backend, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_kept_loads_as_before(durable: Backend) -> None:
     """Random threads with forks, deltas and subgraphs: every kept checkpoint has its values,
-    metadata, writes, deltas and working state, whether it went in one step or in many; strands hold
-    nothing more; a dry run had said what would go."""
+    metadata, writes, deltas and working state; nothing else is stored; a dry run had said it."""
     saver = durable.open()
     for seed in share(range(900, 900 + 4 * MORE), durable):
         thread = played(seed, [saver], asynchronous=False).thread
@@ -207,7 +203,7 @@ async def test_an_agent_goes_on_after_a_sweep(durable: Backend) -> None:
 # ---- under a running writer, stopped, in many steps
 
 
-def test_while_a_thread_is_written(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_a_thread_is_written(durable: Backend) -> None:
     """Writers of the swept thread, and forks from what is about to go, lose nothing."""
     saver, other = durable.open(), durable.open()
     graph, busy = counting(saver), counting(other)
@@ -462,9 +458,7 @@ async def test_sizes(durable: Backend, call: Call) -> None:
     assert "thread 'large'" in str(found)
 
 
-def test_a_long_thread_goes_while_others_are_written(
-    durable: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_thread_goes_while_others_are_written(durable: Backend) -> None:
     """Thousands of checkpoints of one thread are swept; who writes to another thread meanwhile
     never waits for all of it."""
     saver = durable.open(pillars=False)
@@ -604,10 +598,7 @@ async def test_what_goes_as_threads_are_written_is_reported(durable: Backend, ca
     assert heard[0].detail["checkpoints"] > 0
 
 
-@pytest.mark.parametrize("most", [500, 2])
-def test_automatic_labels_do_not_keep_everything(
-    durable: Backend, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_automatic_labels_do_not_keep_everything(durable: Backend) -> None:
     """keep_labels=True keeps what somebody labelled; "all" keeps automatic labels too."""
     saver = durable.open(labels=AutoLabels(run_end=True))
     graph = counting(saver)
@@ -635,9 +626,7 @@ def test_automatic_labels_do_not_keep_everything(
         Retention(keep_labels="some")  # type: ignore[arg-type]
 
 
-def test_a_long_idle_thread_goes_in_steps(
-    durable: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_idle_thread_goes(durable: Backend) -> None:
     """Nothing of it is left, and the report says what a dry run had said."""
     saver = durable.open()
     graph = counting(saver)

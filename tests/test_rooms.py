@@ -65,8 +65,7 @@ ON_DEMAND = (
     " checkpoints.retention checkpoints.rewind cli conversation middleware otel port"
     " recovery.load recovery.mend recovery.repair recovery.verify"
     " runs state.brief state.diff state.results"
-    " storage.ciphers storage.encryption storage.keyring storage.postgres"
-    " storage.rotation thread transfer ui views"
+    " storage.encryption storage.postgres thread transfer ui views"
 )
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from langgraph_wyrd import errors
-from langgraph_wyrd.storage.ciphers import Locked
-from langgraph_wyrd.storage.encryption import HIDDEN, UNREADABLE, Sealer
+from langgraph_wyrd.storage.encryption import HIDDEN, UNREADABLE, Locked, Sealer
 from langgraph_wyrd.storage.rows import summed, unsound
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,

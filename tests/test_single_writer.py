@@ -190,7 +190,7 @@ async def test_two_tasks_and_two_threads(durable: Backend, call: Call, tmp_path:
     assert forks(durable.url) == []
 
 
-async def test_of_many_beginnings_one_succeeds(durable: Backend, call: Call) -> None:
+async def test_of_many_beginnings_one_succeeds(durable: Backend) -> None:
     """Eight runs begin a thread at the same moment: one of them has it, seven are refused."""
     savers = [durable.open(single_writer=True) for _ in range(2)]
     for each in savers:
@@ -339,7 +339,7 @@ def test_what_is_left_in_circles_is_collected_when_asked_for(durable: Backend) -
     assert graph.invoke({"said": ["two"]}, config("t"))["said"][-1] == "last"
 
 
-def test_closing_lets_go(durable: Backend, tmp_path: Path) -> None:
+def test_closing_lets_go(durable: Backend) -> None:
     """A saver that is closed gives back what its runs held."""
     saver = durable.open(single_writer=True)
     stream = chain(first, last, checkpointer=saver).stream({"said": ["in"]}, config("t"))
@@ -417,7 +417,7 @@ async def test_a_run_that_nobody_replaced_goes_on(
 # ---- what stays possible
 
 
-async def test_updates_and_time_travel(durable: Backend, call: Call, tmp_path: Path) -> None:
+async def test_updates_and_time_travel(durable: Backend, call: Call) -> None:
     """While nobody runs: an update, a replay, a new input at an old point. They lock nothing."""
     saver = durable.open(single_writer=True)
     reported = heard(saver, "fork")
@@ -509,7 +509,7 @@ def test_without_the_option_no_lease_is_taken(durable: Backend, tmp_path: Path) 
 # ---- processes
 
 
-def test_a_forked_child_is_another_run(durable: Backend, tmp_path: Path) -> None:
+def test_a_forked_child_is_another_run(durable: Backend) -> None:
     """A child that is forked in the middle of a run does not write into its parent's thread."""
     saver = durable.open(single_writer=True)
     stream = chain(first, last, checkpointer=saver).stream({"said": ["in"]}, config("t"))

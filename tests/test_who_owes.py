@@ -221,7 +221,7 @@ async def test_an_approval_that_waits_hides_its_call(backend: Backend, call: Any
     assert (state.status, state.open_loops, aim(state)) == ("done", (), None)
 
 
-async def test_a_subagents_approval_is_one_loop(backend: Backend, call: Any) -> None:
+async def test_a_subagents_approval_is_one_loop(backend: Backend) -> None:
     """Not one in each namespace, and its calls are not listed as well; it names the subagent."""
     inner = agent(None)
 

@@ -52,7 +52,7 @@ def server(saver: WyrdSaver, *, write: bool = False) -> MCPServer[Any]:
     made: MCPServer[Any] = MCPServer("langgraph-wyrd", instructions=_ABOUT, log_level="ERROR")
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     writes = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
-    for tool in [*_looking(saver), _answering(saver, write)]:
+    for tool in _tools(saver, write):
         notes = writes if tool.__name__ == "answer" else reads
         made.add_tool(_with_tool_errors(tool, ToolError), annotations=notes)
     return made
@@ -71,7 +71,7 @@ def _with_tool_errors(tool: F, tool_error: type[Exception]) -> F:
     return wrapped  # type: ignore[return-value]
 
 
-def _looking(saver: WyrdSaver) -> list[Callable[..., Awaitable[Any]]]:
+def _tools(saver: WyrdSaver, write: bool) -> list[Callable[..., Awaitable[Any]]]:
     async def list_threads(
         status: str | None = None,
         user: str | None = None,
@@ -143,10 +143,6 @@ def _looking(saver: WyrdSaver) -> list[Callable[..., Awaitable[Any]]]:
         page = await saver.ainbox(thread_id=thread_id, user=user, limit=_most(limit))
         return {"waiting": _rows(page), "next": page.next}
 
-    return [list_threads, brief, open_loops, diff, messages, inbox]
-
-
-def _answering(saver: WyrdSaver, write: bool) -> Callable[..., Awaitable[Any]]:
     async def answer(
         thread_id: str, value: Any, by: str, loop_id: str | None = None
     ) -> dict[str, Any]:
@@ -167,7 +163,7 @@ def _answering(saver: WyrdSaver, write: bool) -> Callable[..., Awaitable[Any]]:
         stored = await saver.thread(thread_id).aanswer(value, loop_id, by)
         return {"thread_id": thread_id, "stored": _data(stored)}
 
-    return answer
+    return [list_threads, brief, open_loops, diff, messages, inbox, answer]
 
 
 # ---- what is given

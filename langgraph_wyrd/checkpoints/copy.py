@@ -12,15 +12,14 @@ from typing import Any, NamedTuple
 
 from langgraph_wyrd.checkpoints import search, states, user_values
 from langgraph_wyrd.checkpoints.cache import Thread
-from langgraph_wyrd.checkpoints.delete import lock, locked
-from langgraph_wyrd.checkpoints.lookup import stored_row, thread_row
-from langgraph_wyrd.checkpoints.read import LOST_SAID
+from langgraph_wyrd.checkpoints.delete import locked
+from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.restore import metadata_of
 from langgraph_wyrd.codec.payload import pack_delta, unpack_delta
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
+from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import fetch, insert, key_of, summed, unsound, upsert
+from langgraph_wyrd.storage.rows import fetch, insert, key_of, summed, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
@@ -60,58 +59,6 @@ class Arrived(NamedTuple):
     writes: int = 0
     there: int = 0  # checkpoints that were there already
     why: str | None = None
-
-
-# ---- reading
-
-
-def read(dialect: str, thread_id: str, *, around_damage: bool = False) -> Script[Carried | None]:
-    """A thread's rows as they are stored; None if there is no such thread.
-
-    `around_damage`: damaged checkpoints are left out, and what can't be restored without them.
-
-    Raises:
-        CheckpointDamaged: A row is damaged, or one that others build on is missing.
-    """
-    thread = yield from stored_row(dialect, thread_id)
-    if thread is None or thread.deleted_at is not None:
-        return None
-    made = {}
-    for table in COPIED:
-        rows = yield from fetch(table, thread=thread.key)
-        if around_damage and table is CHECKPOINTS:
-            rows = _restorable(rows)
-        if any(unsound(table, row) for row in rows):
-            raise CheckpointDamaged(
-                f"thread {given(thread_id)!r}: a row of {table.name} is damaged: verify() tells"
-            )
-        made[table.name] = rows
-    every: list[CheckpointRow] = made[CHECKPOINTS.name]
-    there = {(row.ns, row.id) for row in every}
-    for row in every:
-        if row.built_on is not None and (row.ns, row.built_on) not in there:
-            raise CheckpointDamaged(
-                f"thread {given(thread_id)!r}: checkpoint {given(row.built_on)}, which "
-                f"{given(row.id)} builds on, is missing: verify() tells"
-            )
-    if thread.head is not None and not any(row.ns == "" for row in every):
-        raise CheckpointDamaged(f"thread {given(thread_id)!r}: {LOST_SAID}: verify() tells")
-    return Carried(thread, made)
-
-
-def _restorable(rows: list[CheckpointRow]) -> list[CheckpointRow]:
-    """The sound checkpoints whose path is whole."""
-    left = {(row.ns, row.id): row for row in rows if not unsound(CHECKPOINTS, row)}
-    while True:
-        cut = [
-            place
-            for place, row in left.items()
-            if row.built_on is not None and (row.ns, row.built_on) not in left
-        ]
-        if not cut:
-            return list(left.values())
-        for place in cut:
-            del left[place]
 
 
 def opened(codec: Codec, carried: Carried) -> Carried:
@@ -232,17 +179,8 @@ def _plain(table: Table, row: Any) -> Any:
 # ---- within a database
 
 
-def copy_thread(
-    dialect: str, codec: Codec, source: str, target: str, found: Carried | None = None
-) -> Script[None]:
-    """Copy all of a thread (`found`: its rows) to an id that has no checkpoints yet."""
-    if source == target:
-        raise InvalidInput(f"thread {given(source)!r} can't be copied onto itself")
-    if found is None:
-        yield from lock(dialect, source)
-        found = yield from read(dialect, source)
-    if found is None:
-        return
+def copy_thread(dialect: str, codec: Codec, target: str, found: Carried) -> Script[None]:
+    """Store all of a thread's rows under an id that has no checkpoints yet."""
     here = yield from thread_row(dialect, target)
     if (yield Query("SELECT 1 FROM wyrd_checkpoints WHERE thread = ? LIMIT 1", (here.key,))):
         raise InvalidInput(

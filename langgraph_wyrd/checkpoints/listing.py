@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from langgraph_wyrd import filters
@@ -20,6 +21,7 @@ from langgraph_wyrd.checkpoints.read import LOST_REASON
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.model import (
+    ContextItem,
     Intention,
     OpenLoop,
     Source,
@@ -30,6 +32,7 @@ from langgraph_wyrd.storage.keys import thread_key
 from langgraph_wyrd.storage.names import given, made_at, stored
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import (
+    CONTEXT,
     INTENTIONS,
     LOST,
     OPEN_LOOPS,
@@ -390,14 +393,21 @@ def _place(dialect: str, after: str, listing: Listing[Any]) -> tuple[Any, ...]:
 _SOURCE = tuple(each.name for each in fields(Source) if each.name != "extra")
 
 
-def _item(model: Callable[..., T], table: Table) -> Callable[[Any], T]:
+_MODELS: dict[Table, Any] = {
+    TODOS: Todo, CONTEXT: ContextItem, OPEN_LOOPS: OpenLoop, INTENTIONS: Intention,
+}  # fmt: skip
+
+
+@lru_cache
+def item_of(table: Table) -> Callable[[Any], Any]:
     """What makes an item of a row: columns have the names of its fields."""
-    mine = {each.name for each in fields(model)}  # type: ignore[arg-type]
+    model = _MODELS[table]
+    mine = {each.name for each in fields(model)}
     kinds = {column.name: column.kind for column in table.columns}
     names = [n for n in table.names if n in mine and n not in ("thread_id", "extra")]
     sources = [name for name in _SOURCE if name in table.names]
 
-    def made(row: Any) -> T:
+    def made(row: Any) -> Any:
         held = row._asdict()
         where = {name: held[name] for name in sources}
         where["ns"] = given(held["ns"])
@@ -468,15 +478,15 @@ def _thread(row: ThreadRow) -> ThreadInfo:
 
 _STILL = "i.closed_at IS NULL AND i.closed_in IS NULL"
 LIST_LOOPS: Listing[OpenLoop] = Listing(
-    "open_loops", OPEN_LOOPS, filters.LoopFilters, _item(OpenLoop, OPEN_LOOPS), ("description",),
+    "open_loops", OPEN_LOOPS, filters.LoopFilters, item_of(OPEN_LOOPS), ("description",),
     _STILL,
 )  # fmt: skip
 LIST_TODOS: Listing[Todo] = Listing(
-    "todos", TODOS, filters.ItemFilters, _item(Todo, TODOS), ("content",),
+    "todos", TODOS, filters.ItemFilters, item_of(TODOS), ("content",),
     "i.status NOT IN ('completed', 'cancelled')",
 )  # fmt: skip
 LIST_INTENTIONS: Listing[Intention] = Listing(
-    "intentions", INTENTIONS, filters.IntentionFilters, _item(Intention, INTENTIONS), ("text",),
+    "intentions", INTENTIONS, filters.IntentionFilters, item_of(INTENTIONS), ("text",),
     _STILL,
 )  # fmt: skip
 LIST_THREADS: Listing[ThreadInfo] = Listing(

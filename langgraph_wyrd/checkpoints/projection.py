@@ -10,7 +10,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from langgraph_wyrd.codec.json_text import to_json
+from langgraph_wyrd.codec.values import to_json
 from langgraph_wyrd.state.model import (
     ContextItem,
     Due,

@@ -18,11 +18,11 @@ from langgraph_wyrd.checkpoints.restore import (
     rest_of,
     restore,
 )
-from langgraph_wyrd.codec.collector import Held
 from langgraph_wyrd.codec.delta import REF, Value
 from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
+from langgraph_wyrd.lazy import uncollected
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.parity import LAST, place_of, tags_of
@@ -69,7 +69,7 @@ def get(
         if found.thread is None and absent is not None:
             absent(thread_id)
         return None
-    with Held():
+    with uncollected():
         return read_of(codec, found)
 
 
@@ -398,7 +398,7 @@ def _read_all(
         known: dict[str, Restored] = {}
         for id in sorted(ids):  # others build on the older ones
             found = stored.of(id, [row[2] for row in groups if row[0] <= id <= row[1]])
-            with naming(thread_id), Held():
+            with naming(thread_id), uncollected():
                 if matches is None or matches(metadata_at(codec, found.path[0])):
                     complete(found)
                     made[thread_id, ns, id] = read_of(codec, found, known=known)
@@ -416,35 +416,10 @@ def naming(thread_id: str) -> Iterator[None]:
         raise
 
 
-# ---- what is read where rows are damaged
-
-
 class Lenient(Protocol):
-    """Finds checkpoints of which rows are damaged; see `recovery.load`."""
+    """Reads checkpoints of which rows are damaged; see `recovery.load`."""
 
     def one(self, thread_id: str, ns: str, id: str) -> Script[Read | None]: ...
-
-    def find(
-        self, thread_id: str, ns: str, id: str | None, *, writes: bool = True
-    ) -> Script[tuple[Found, Collection[str]]]:
-        """What is stored of a checkpoint, and the tasks whose writes are damaged."""
-
-
-class Plain:
-    """Finds checkpoints, and raises CheckpointDamaged where rows are missing."""
-
-    def __init__(self, dialect: str) -> None:
-        self._dialect = dialect
-
-    def one(self, thread_id: str, ns: str, id: str) -> Script[Read | None]:
-        raise NotImplementedError
-
-    def find(
-        self, thread_id: str, ns: str, id: str | None, *, writes: bool = True
-    ) -> Script[tuple[Found, Collection[str]]]:
-        found = yield from path.find(self._dialect, thread_id, ns, id, writes=writes)
-        yield from expected(self._dialect, found, thread_id, ns, id)
-        return found, ()
 
 
 # ---- LangGraph's DeltaChannels: their values are in the writes of ancestors, back to a snapshot
@@ -469,10 +444,8 @@ def lineage(
     ns: str,
     start: str | None,
     wanted: Iterable[str],
-    finder: Lenient | None = None,
 ) -> Script[Line]:
     """The ancestors up to where every wanted channel has a value."""
-    finder = finder or Plain(dialect)
     line = Line()
     wants = frozenset(wanted)
     walked: set[str] = set()
@@ -481,7 +454,7 @@ def lineage(
     while current is not None and wants and current not in walked:
         walked.add(current)
         if current not in held:
-            found, _ = yield from finder.find(thread_id, ns, current, writes=False)
+            found = yield from _found(dialect, thread_id, ns, current)
             if not found.path:
                 break  # a pruned parent is an end like any other
             line.key = found.path[0].thread
@@ -494,6 +467,13 @@ def lineage(
                 line.seeds[name] = value.get()
         wants -= there.keys()
     return line
+
+
+def _found(dialect: str, thread_id: str, ns: str, id: str | None) -> Script[Found]:
+    """The rows of a checkpoint but its writes. Raises CheckpointDamaged where some are missing."""
+    found = yield from path.find(dialect, thread_id, ns, id, writes=False)
+    yield from expected(dialect, found, thread_id, ns, id)
+    return found
 
 
 def _values_along(
@@ -518,36 +498,27 @@ def delta_history(
     ns: str,
     id: str | None,
     channels: Sequence[str],
-    lenient: Lenient | None = None,
 ) -> Script[dict[str, tuple[list[Pending], list[Any]]]]:
     """(writes oldest first, [seed] or []) of each channel, along the parents of a checkpoint."""
-    finder = lenient or Plain(dialect)
-    found, _ = yield from finder.find(thread_id, ns, id, writes=False)
+    found = yield from _found(dialect, thread_id, ns, id)
     target = found.target
     writes: dict[str, list[Pending]] = {name: [] for name in channels}
     if target is None or found.thread is None or found.thread.deleted_at is not None:
         return {name: ([], []) for name in channels}
     parent = checked(target).parent
-    line = yield from lineage(dialect, codec, thread_id, ns, parent, channels, finder)
+    line = yield from lineage(dialect, codec, thread_id, ns, parent, channels)
     if line.ids:
         span = (target.thread, ns, min(line.ids), max(line.ids))
+        key, ns, *ends = span
         by_checkpoint: dict[str, list[WriteRow]] = {}
-        again: dict[str, Collection[str]] = {}
-        users: dict[str, user_values.Rows] = {}
-        if lenient is None:
-            key, ns, *ends = span
-            for write in (yield from fetch(WRITES, _BETWEEN, *ends, thread=key, ns=ns)):
-                by_checkpoint.setdefault(write.checkpoint, []).append(write)
-            yield from all_written(*span, by_checkpoint, line.ids)
-            users = dict.fromkeys(line.ids, (yield from user_values.of_writes(*span)))
-        else:
-            for at in line.ids:
-                found, again[at] = yield from lenient.find(thread_id, ns, at)
-                by_checkpoint[at], users[at] = found.writes, found.users
+        for write in (yield from fetch(WRITES, _BETWEEN, *ends, thread=key, ns=ns)):
+            by_checkpoint.setdefault(write.checkpoint, []).append(write)
+        yield from all_written(*span, by_checkpoint, line.ids)
+        users = yield from user_values.of_writes(*span)
         for at, wants in zip(line.ids, line.wants, strict=True):
-            for each in reversed(merged(codec, by_checkpoint.get(at, ()), again.get(at, ()))):
+            for each in reversed(merged(codec, by_checkpoint.get(at, ()))):
                 if each.channel in wants:
-                    name, value = each.load(codec, users[at])
+                    name, value = each.load(codec, users)
                     if name != user_values.NO_WRITES:
                         writes[name].append((given(each.task), name, value))
     return {

@@ -305,8 +305,8 @@ class Forking:
     codec: Codec
     source: str
     target: str
+    rows: Callable[..., Script[copy.Carried | None]]  # of the source; see `transfer.files`
     given_state: Event | None = None  # takes the place of what the events say at the point
-    around_damage: bool = False  # damaged checkpoints that are not on the path are left out
 
     def fork(self, at: Point | Place) -> Script[bool]:
         """Copy the whole thread, and take out what is not on the path; False: no such point."""
@@ -318,16 +318,14 @@ class Forking:
         place = at if isinstance(at, Place) else (yield from points.place_at(thread, at))
         if place is None:
             return False
-        carried = None
-        if self.around_damage:
-            yield from lock(self.dialect, self.source)
-            carried = yield from copy.read(self.dialect, self.source, around_damage=True)
-            if carried is None or ("", place.id) not in carried.places:
-                raise CheckpointDamaged(
-                    f"checkpoint {given(place.id)} of thread {given(self.source)!r} can't be "
-                    "restored: fork at another one. `history()` marks those that are damaged"
-                )
-        yield from copy.copy_thread(self.dialect, self.codec, self.source, self.target, carried)
+        yield from lock(self.dialect, self.source)
+        carried = yield from self.rows(self.dialect, self.source)
+        if carried is None or ("", place.id) not in carried.places:
+            raise CheckpointDamaged(
+                f"checkpoint {given(place.id)} of thread {given(self.source)!r} can't be restored: "
+                "fork at another one. `history()` marks those that are damaged"
+            )
+        yield from copy.copy_thread(self.dialect, self.codec, self.target, carried)
         yield from self._cut(place, whole=place.id == thread.head)
         return True
 

@@ -154,9 +154,7 @@ def _of_change(codec: Codec, change: Any) -> Iterator[Any]:
         yield from messages.listed(held) or messages.written(held)
 
 
-def _of_row(
-    codec: Codec, row: CheckpointRow, delta: Delta, wrote: Iterable[WriteRow]
-) -> Iterator[str]:
+def _of_row(codec: Codec, delta: Delta, wrote: Iterable[WriteRow]) -> Iterator[str]:
     """What is said in a checkpoint and was not in the one that it builds on."""
     for change in delta.changes.values():
         with suppress(Exception):  # a value that can't be read says nothing
@@ -244,7 +242,7 @@ def _new(codec: Codec, key: Key, after: int) -> Script[set[str]]:
             delta, wrote = unpack_delta(row.delta), []
             if row.parent is not None and _has_delta_channels(codec, row, delta):
                 wrote = yield from fetch(WRITES, thread=key, ns=row.ns, checkpoint=row.parent)
-            texts.update(_of_row(codec, row, delta, wrote))
+            texts.update(_of_row(codec, delta, wrote))
     return texts
 
 

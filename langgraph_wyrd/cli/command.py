@@ -19,7 +19,7 @@ from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.state.results import InboxEntry, Page
 from langgraph_wyrd.state.wording import count
-from langgraph_wyrd.storage.keyring import ENV, KeyRing
+from langgraph_wyrd.storage.encryption import ENV, KeyRing
 from langgraph_wyrd.storage.url import parse
 from langgraph_wyrd.views.lists import page_text
 from langgraph_wyrd.views.text import fitted, json_text, line, plain

@@ -151,12 +151,10 @@ def _not_set_up(error: str) -> str:
 
 
 def _common(parser: ArgumentParser, default: str | None) -> None:
-    def off(name: str, help: str) -> None:
-        chosen = False if default is None else default
-        parser.add_argument(name, action="store_true", default=chosen, help=help)
-
-    parser.add_argument("-u", "--url", default=default, help="the database")
-    parser.add_argument("--key-file", metavar="FILE", default=default, help="the store's keys")
-    parser.add_argument("--schema", default=default, help="the Postgres schema of the tables")
-    off("--json", "data for programs")
-    off("--no-color", "no colours (nor with NO_COLOR set, nor into a pipe)")
+    add, off = parser.add_argument, False if default is None else default
+    add("-u", "--url", default=default, help="the database")
+    add("--key-file", metavar="FILE", default=default, help="the store's keys")
+    add("--schema", default=default, help="the Postgres schema of the tables")
+    add("--json", action="store_true", default=off, help="data for programs")
+    colours = "no colours (nor with NO_COLOR set, nor into a pipe)"
+    add("--no-color", action="store_true", default=off, help=colours)

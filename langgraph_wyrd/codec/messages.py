@@ -24,38 +24,15 @@ from langgraph_wyrd.types.kept import PYDANTIC_V2, Stored, kept_of
 
 # Numbers are stored: append, never renumber.
 CLASSES = (
-    "HumanMessage",
-    "AIMessage",
-    "SystemMessage",
-    "ToolMessage",
-    "FunctionMessage",
-    "ChatMessage",
-    "RemoveMessage",
-    "HumanMessageChunk",
-    "AIMessageChunk",
-    "SystemMessageChunk",
-    "ToolMessageChunk",
-    "FunctionMessageChunk",
-    "ChatMessageChunk",
-)
+    "HumanMessage", "AIMessage", "SystemMessage", "ToolMessage", "FunctionMessage", "ChatMessage",
+    "RemoveMessage", "HumanMessageChunk", "AIMessageChunk", "SystemMessageChunk",
+    "ToolMessageChunk", "FunctionMessageChunk", "ChatMessageChunk",
+)  # fmt: skip
 FIELDS = (
-    "content",
-    "additional_kwargs",
-    "response_metadata",
-    "type",
-    "name",
-    "id",
-    "tool_calls",
-    "invalid_tool_calls",
-    "usage_metadata",
-    "tool_call_id",
-    "artifact",
-    "status",
-    "role",
-    "tool_call_chunks",
-    "chunk_position",
-    "example",
-)
+    "content", "additional_kwargs", "response_metadata", "type", "name", "id", "tool_calls",
+    "invalid_tool_calls", "usage_metadata", "tool_call_id", "artifact", "status", "role",
+    "tool_call_chunks", "chunk_position", "example",
+)  # fmt: skip
 _NUMBER = {name: number for number, name in enumerate(FIELDS)}
 
 # Nothing but plain data passes: whatever else is inside makes the packer refuse, and the message
@@ -104,7 +81,7 @@ def _kept(name: str, given: dict[str, Any]) -> Any:
     module = f"langchain_core.messages.{'modifier' if short == 'remove' else short}"
     data = ormsgpack.packb((module, name, given, "model_validate_json"))
     why = "its class is gone from langchain-core. It is whole again when the class is"
-    return kept_of(Stored(PYDANTIC_V2, data, module, name, given, "gone", why))
+    return kept_of(Stored(PYDANTIC_V2, data, module, name, given, why))
 
 
 class _Class:

@@ -7,11 +7,14 @@ dict with text keys as its packed entries, everything else whole, as `dumps_type
 
 from __future__ import annotations
 
+import json
 import struct
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import orjson
 import ormsgpack
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
@@ -19,13 +22,11 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from langgraph_wyrd.codec import inspect, messages
-from langgraph_wyrd.codec.json_text import to_json
 from langgraph_wyrd.errors import CheckpointDamaged, Unserialisable
 from langgraph_wyrd.storage.names import has_surrogate
 from langgraph_wyrd.types import kept as kept_values
 from langgraph_wyrd.types.kept import KeptWhole
 from langgraph_wyrd.types.migrations import Classes
-from langgraph_wyrd.types.python_types import exact_dumps
 from langgraph_wyrd.types.rebuild import guarded, refused
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ class Codec:
         careful: Any = guarded(serde, self.classes)
         if inner is not serde:  # its cipher seals whole rows (see storage.encryption)
             careful = careful.serde
-        self._dumps = exact_dumps(inner, self.classes) if self.splits else inner.dumps_typed
         self._kept, self._kept_lately = kept_values.made(), 0.0
+        self._dumps: Callable[[Any], tuple[str, bytes]] = careful.dumps_typed
         self._loads: Callable[[tuple[str, bytes]], Any] = careful.loads_typed
 
     # ---- rows
@@ -159,12 +160,10 @@ class Codec:
         return parts
 
     def _dump_elements(self, values: list[Any], channel: str, start: int) -> tuple[str, bytes]:
-        try:
+        with suppress(Exception):
             tag, data = self._dumps(values)
             if inspect.spoilt(values, data) is None:
                 return tag, data
-        except Exception:
-            pass
         for offset, value in enumerate(values):  # which one is it?
             self.dump([value], channel, f"[{start + offset}]", value)
         return self.dump(values, channel)
@@ -240,14 +239,11 @@ class Codec:
         found = messages.alike(values)
         if found is not None:
             return found
-        try:
+        with suppress(Exception):
             return ormsgpack.packb(list(values), option=messages.PLAIN)
-        except Exception:
-            pass
-        try:
+        with suppress(Exception):
             return b"".join(self._dumps(list(values))[1:])
-        except Exception:
-            return None
+        return None
 
     def element(self, value: Any) -> bytes | None:
         """What one element is compared by; None: it can't be compared."""
@@ -257,13 +253,8 @@ class Codec:
 
     def pack_each(self, values: Sequence[Any]) -> list[bytes] | None:
         """Each message as an array of one row; None if there is anything else."""
-        made = []
-        for value in values:
-            packed = messages.pack([value])
-            if packed is None or not self._exact(value):
-                return None
-            made.append(packed)
-        return made
+        made = [messages.pack([each]) if self._is_row(each) else None for each in values]
+        return None if None in made else made  # type: ignore[return-value]
 
     # ---- dicts
 
@@ -302,7 +293,8 @@ class Codec:
     def metadata(self, metadata: dict[str, Any]) -> tuple[str, list[Any] | None]:
         """Metadata as JSON, and as the serde packs it too where JSON would not give the same."""
         for value in metadata.values():
-            if not (value.__class__ in _FLAT or value == {} or _is_small(value)):
+            small = value.__class__ is int and -(1 << 63) <= value < 1 << 64
+            if not (small or value.__class__ in _FLAT or value == {}):
                 break
         else:  # mostly: names, numbers and no parents
             text = to_json(metadata)
@@ -312,10 +304,6 @@ class Codec:
             return to_json(metadata), None
         shown = {k: v for k, v in metadata.items() if isinstance(k, str) and inspect.is_plain(v)}
         return to_json(shown), list(self.dump(metadata, "metadata"))
-
-
-def _is_small(value: Any) -> bool:
-    return value.__class__ is int and -(1 << 63) <= value < 1 << 64
 
 
 _FLAT = frozenset((str, bool, type(None)))
@@ -330,6 +318,25 @@ def bare(value: Any) -> tuple[bool, Any]:
 
 def wrapped(snapshot: bool, value: Any) -> Any:
     return _DeltaSnapshot(value) if snapshot else value
+
+
+# ---- JSON, as the columns of tables hold it
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+# What it would otherwise take though `json` refuses it.
+_STRICT = (
+    orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
+
+
+def to_json(value: Any) -> str:
+    """A value of texts, numbers, lists and dicts as compact JSON. Floats must be finite."""
+    try:
+        return orjson.dumps(value, option=_STRICT).decode()
+    except TypeError:  # a number over 64 bits, a key that is no text, half a surrogate pair
+        return _encode(value)
 
 
 # ---- msgpack headers

@@ -24,20 +24,21 @@ from langgraph_wyrd.extraction.owed import (
     Waiting,
     waiting,
 )
+from langgraph_wyrd.extraction.patterns import late
 from langgraph_wyrd.extraction.plain import short
 from langgraph_wyrd.extraction.requests import Requests
-from langgraph_wyrd.extraction.sentences import MARKS, Phrases, is_letter
+from langgraph_wyrd.extraction.sentences import MARKS, is_letter
 from langgraph_wyrd.extraction.view import Fresh
 from langgraph_wyrd.state.facts import Opens, Reopens
 from langgraph_wyrd.state.model import PERHAPS
 
-_HEADING = Phrases(r"(?m)^#{1,4} ")  # of a text that is handed over
+_HEADING = late(r"(?m)^#{1,4} ")  # of a text that is handed over
 _FORM = "structured_response"
 _ANSWERED = ("answered", DELIVERED, PERHAPS)
 _BARE = 16  # characters: "shall I go on?" is about the work itself
 _SHORT = 90
 # Tools whose names say that they change something, and do not only look.
-_DEED = Phrases(
+_DEED = late(
     r"(?i)(?:^|[^a-z])(?:add|append|apply|assign|book|build|cancel|commit|config(?:ure)?|copy"
     r"|create|delete|deploy|edit|format|insert|install|make|mail|merge|message|migrate|modify"
     r"|move|multiedit|notify|patch|post|publish|push|put|refund|remove|rename|render|replace"

@@ -19,10 +19,11 @@ from langgraph_wyrd.extraction.languages import (
     plain_latin,
     stems,
 )
-from langgraph_wyrd.extraction.sentences import MARKS, WH, Phrases, own_words, sentences
+from langgraph_wyrd.extraction.patterns import late
+from langgraph_wyrd.extraction.sentences import MARKS, WH, own_words, sentences
 
 _MOST = 40  # sentences
-_SAYS = Phrases(r"\w")
+_SAYS = late(r"\w")
 _SMALLEST = 90  # characters: a longer sentence says something of its own
 _FEW = 3  # words
 
@@ -71,7 +72,7 @@ def searches(text: str) -> bool:
     return _SEARCHES.search(own_words(text)[:300].lower()) is not None
 
 
-_SEARCHES = Phrases(
+_SEARCHES = late(
     r"\b(?:find|finding|search|searching|look(?:ing)? (?:for|up)|need|want|wanna|like to"
     r"|interested|recommend|suggest|get|see|any|some|something|somewhere|check|show me|tell me"
     r"|what's|what is|what will|how's|how is|how much)\b"
@@ -107,7 +108,7 @@ def is_interrogative(question: str) -> bool:
     return not _ASKING.isdisjoint(firsts) or not is_english(question)
 
 
-_WORDING = Phrases(
+_WORDING = late(
     r"\b(?:write|draft|compose|(?:re)?phrase|reword|rewrite|proofread|schreib\w*|formulier\w*|"
     r"entwirf"
     r"|entwerfen?|redige[rz]?|ecris|ecrire|reformule[rz]?|escrib\w*|redact\w*|escrev\w*|redij\w*"
@@ -121,7 +122,7 @@ def asks_for_words(text: str) -> bool:
     return _WORDING.search(plain_latin(own_words(text)[:300])) is not None
 
 
-_BUT = Phrases(
+_BUT = late(
     r"(?:^|[.,;!]\s*)(?:but|aber|mais|pero|mas|ma|maar)\s+\w+ \w+|[。\uff0c、](?:但|不过|でも|ただ)"
 )
 
@@ -131,7 +132,7 @@ def turns(text: str) -> bool:
     return _BUT.search(plain_latin(own_words(text))) is not None
 
 
-_BEYOND = Phrases(  # "yes, and then send it to Ann"
+_BEYOND = late(  # "yes, and then send it to Ann"
     r"(?:^|[\s,.;!])(?:and|then|und|dann|danach|et|puis|ensuite|y|luego|e|poi|depois|dopo|en|"
     r"dan|daarna)"
     r"(?: \S+){3}"
@@ -143,17 +144,17 @@ def goes_beyond(text: str) -> bool:
     return _BEYOND.search(plain_latin(own_words(text))) is not None
 
 
-_SUBJECT_FIRST = Phrases(
+_SUBJECT_FIRST = late(
     r"(?:i|i'\w+|we|it|it's|he|she|they|there|ich|wir|es|er|je|j'\w+|il|elle|on|nous|yo|eu|io|"
     r"ik|we|het)\b"
 )
-_EVERYTHING = Phrases(
+_EVERYTHING = late(
     r"\b(?:both|all|everything|beides?|alles?|tou[ts]|toutes?|les deux|tod[oa]s?|amb[oa]s|tutt[oi]"
     r"|entrambi|tudo|allebei)\b|都|全部|两|すべて|両方"
 )
 
 
-_LIST = Phrases(r"\s*[,;:+]\s+")
+_LIST = late(r"\s*[,;:+]\s+")
 
 
 @lru_cache(maxsize=64)
@@ -210,7 +211,7 @@ def tells_all(text: str) -> bool:
     return _EVERYTHING.search(plain_latin(text[:300])) is not None
 
 
-_CANCELS = Phrases(
+_CANCELS = late(
     r"\b(?:cancel|stornier|annul|cancela|cancele|disdi|annuleer)\w* (?:it|them|sie|es|ihn|la|"
     r"le|lo|het|ze)\b"
     r"|\b(?:cancel|annul|disdi)\w*l[aoe]s?\b|\bannulez?-l[ae]s?\b|取消(?:吧|它|掉)|キャンセルして"
@@ -335,8 +336,8 @@ def said(text: str) -> Said:
     )  # fmt: skip
 
 
-_DRAWN_OUT = Phrases(r"([a-z])\1{2,}(?![.\w]*/)")  # "thanksss"
-_GOODBYE = Phrases(
+_DRAWN_OUT = late(r"([a-z])\1{2,}(?![.\w]*/)")  # "thanksss"
+_GOODBYE = late(
     r"\b(?:bye|tschuss|auf wiedersehen|au revoir|adios|hasta luego|tchau|arrivederci|doei)\W*$"
     "|(?:\u518d\u89c1|\u62dc\u62dc|\u3055\u3088\u3046\u306a\u3089)\\W*$"
 )
@@ -382,24 +383,24 @@ def _praises(tables: Tables, line: str, thanks: bool) -> bool:
     return tables.THEN.match(after) is None
 
 
-_OF_ME = Phrases(
+_OF_ME = late(
     r"\b(?:i|i'\w+|me|my|we|us|our|you|your|ich|mir|mich|du|dir|sie|ihr\w*|je|j'\w+|moi|m'\w+|"
     r"vous|tu|mi"
     r"|yo|te|eu|mim|voce|io|ti|ik|mij|je|jij|jullie)\b"
 )
-_TURNS = Phrases(
+_TURNS = late(
     r"instead|actually|rather|thought|scratch|never ?mind|nvm|forget|stop|h(?:old|ang) on|plan"
     r"|let's|mind|cancel|drop|leave|don't|really|scrap|meant|referring|talking"
 )
 
 
-_WITHDRAWS = Phrases(
+_WITHDRAWS = late(
     r"(?:(?:no|ok|okay|oh|ugh|actually|nein|nee|non|nao)\W+)*(?:forget|never ?mind|scrap|drop"
     r"|scratch|vergiss|vergessen sie|oublie[zs]?|laisse[zs]? tomber|olvid\w+|esquec\w+"
     r"|dimentic\w+|vergeet)\b"
     "|忘了|别管"
 )
-_MYSELF = Phrases(  # who goes on with it: "I'll do it in Keynote"
+_MYSELF = late(  # who goes on with it: "I'll do it in Keynote"
     r"(?:i'?ll|i (?:will|can)|we'?ll|ich (?:mach|erledig)\w*|(?:das )?mach\w* (?:ich|wir)"
     r"|je (?:vais|le|la|m'en)|(?:ya |yo )?l[oa] \w+o|(?:eu )?(?:faco|vou)|ci penso"
     r"|(?:dat )?(?:ik )?doe)\b"
@@ -419,7 +420,7 @@ def _redirects(tables: Tables, line: str) -> bool:
     return found is not None and (found.start() == 0 or _ADDS.match(line) is None)
 
 
-_TWICE = Phrases(r"\b(\w{2,})(?:[ ,!]+\1\b)+")  # "stop stop", "no no no"
+_TWICE = late(r"\b(\w{2,})(?:[ ,!]+\1\b)+")  # "stop stop", "no no no"
 _KINDS = ("nod", "farewell", "stop", "proceed", "polite", "wish", "question")
 
 
@@ -443,14 +444,14 @@ def _asks_on(tables: Tables, line: str) -> bool:
     )
 
 
-_AND = Phrases(r"\b(?:and|und|et|y|e|en) ")
-_SPLIT = Phrases(
+_AND = late(r"\b(?:and|und|et|y|e|en) ")
+_SPLIT = late(
     r"\s*[,;\u3001\uff0c\u2013\u2014]+\s*|\s-+\s|\s+(?:but|aber|mais|pero|mas|ma|maar)\s+"
 )
 _WHY = 7  # words that say why something is to stop
 _WHY_CJK = 16  # characters
-_SUBJECT = Phrases(r"(?:i|we|he|she|they|it|the|my|our|your|there|because|since)\b")
-_MUST = Phrases(
+_SUBJECT = late(r"(?:i|we|he|she|they|it|the|my|our|your|there|because|since)\b")
+_MUST = late(
     r"(?:i|we) (?:need to|have to|must|should|'?ll) (?:first )?"
     r"(?:ask|check|talk|think|discuss|wait)\b"
 )
@@ -519,24 +520,24 @@ def _kind_of(tables: Tables, line: str, marked: bool) -> str:
     return "wish" if tables.wishes(rest) else "content"
 
 
-_NO = Phrases(
+_NO = late(
     r"^(?:no|nah|naw|non|nein|ne|nee|nao|nope|not yet)\b[,;:.! ]*"
     "|^(?:\u554a)?\u4e0d(?:\u662f|\u5bf9|\u8981|\u7528)?[\uff0c,\u3002 ]"
     "|^(?:\u3044\u3084|\u3044\u3044\u3048|\u3044\u3048)"
 )
-_ADDS = Phrases(
+_ADDS = late(
     r"(?:(?:oh|ah),? )?(?:and|also|plus|und|ausserdem|et|aussi|y|tambien|e|ed|tambem|anche|inoltre"
     r"|en|ook)\b"
     "|\u53e6\u5916|\u8fd8\u6709|\u987a\u4fbf|\u3042\u3068|\u305d\u308c\u3068|"
     "\u3064\u3044\u3067\u306b"
 )
-_AND_ALSO = Phrases(
+_AND_ALSO = late(
     r"[,;\u2013\u2014-]\s*(?:and|also|plus|und|ausserdem|et|aussi|y|tambien|e|ed|tambem|anche|"
     r"en|ook)\b"
     "|[\uff0c\u3001](?:\u53e6\u5916|\u8fd8\u6709|\u987a\u4fbf|\u3042\u3068|"
     "\u305d\u308c\u3068|\u3064\u3044\u3067\u306b)"
 )
-_ADDS_WISH = Phrases(  # "and I want a discount"
+_ADDS_WISH = late(  # "and I want a discount"
     r"(?:and|und|et|y|e|en) (?:i|ich|je|eu|yo|io|ik)? ?"
     r"(?:want|need|will|mochte|brauche|veux|voudrais|quiero|necesito|quero|preciso|voglio|"
     r"vorrei|wil)\b"

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import chain
 from types import ModuleType
-from typing import Any
 from unicodedata import combining, normalize
 
-from langgraph_wyrd.extraction.sentences import MARKS, Phrases, own_words
+from langgraph_wyrd.extraction.patterns import late
+from langgraph_wyrd.extraction.sentences import MARKS, own_words
 from langgraph_wyrd.extraction.words import de, en, es, fr, it, ja, nl, others, pt, zh
 
 _READ = 240  # characters from which the language is recognised
@@ -25,11 +25,11 @@ class Tables:
         self.name = module.__name__.rpartition(".")[2]
         self.cjk = cjk
 
-    def __getattr__(self, table: str) -> Any:
-        """A table as one pattern, compiled when it is first looked at; or `words`."""
+    def __getattr__(self, table: str) -> re.Pattern[str]:
+        """A table as one pattern, compiled when it is first looked at."""
         if table.startswith("__"):
             raise AttributeError(table)
-        found = _words_of(self.module) if table == "words" else self._compiled(table)
+        found = self._compiled(table)
         setattr(self, table, found)
         return found
 
@@ -97,11 +97,11 @@ _GAP = r"[\s,;:.!'\"()\-\u2013\u2026\u3001\u3002\uff0c\uff01~\U0001F300-\U0001FA
 ENGLISH = Tables(en)
 LATIN = (ENGLISH, *map(Tables, (de, fr, es, pt, it, nl)))
 _CHINESE, _JAPANESE = Tables(zh, cjk=True), Tables(ja, cjk=True)
-_KANA = Phrases("[\u3040-\u30ff]")
-_HAN = Phrases("[\u3400-\u9fff]")
-_EAST = Phrases("[\u3040-\u30ff\u3400-\u9fff]")
-_WORD = Phrases(r"[^\W\d_][\w'\u2019-]*")
-_ASCII_WORD = Phrases(r"[a-z][a-z0-9_'-]*")  # the same in small letters, twice as fast
+_KANA = late("[\u3040-\u30ff]")
+_HAN = late("[\u3400-\u9fff]")
+_EAST = late("[\u3040-\u30ff\u3400-\u9fff]")
+_WORD = late(r"[^\W\d_][\w'\u2019-]*")
+_ASCII_WORD = late(r"[a-z][a-z0-9_'-]*")  # the same in small letters, twice as fast
 
 
 def plain_latin(text: str) -> str:
@@ -110,7 +110,7 @@ def plain_latin(text: str) -> str:
     return line if line.isascii() else _ACCENTED.sub(_unaccented, line)
 
 
-_ACCENTED = Phrases("[^\x00-\x7f\u2e80-\uffff]")
+_ACCENTED = late("[^\x00-\x7f\u2e80-\uffff]")
 
 
 def _unaccented(found: re.Match[str]) -> str:
@@ -128,30 +128,28 @@ def _plain_of(char: str) -> str:
 _PLAIN = {"\u2019": "'", "\u00df": "ss"}
 
 
-OTHERS = Phrases(rf"(?<!\w)(?:{others.THANKS})(?!\w)")  # thanks
-PLEASE = Phrases(rf"(?<!\w)(?:{others.PLEASE})(?!\w)|주세요|부탁")
-_LITERAL = Phrases(r"(?<![\\\w])[a-z]{4,}(?![\w?*+])")
+OTHERS = late(rf"(?<!\w)(?:{plain_latin(others.THANKS)})(?!\w)")  # thanks
+PLEASE = late(rf"(?<!\w)(?:{plain_latin(others.PLEASE)})(?!\w)|주세요|부탁")
+_LITERAL = late(r"(?<![\\\w])[a-z]{4,}(?![\w?*+])")
 
 
-def _words_of(module: ModuleType) -> tuple[frozenset[str], frozenset[str]]:
+def _words_of(tables: Tables) -> tuple[frozenset[str], frozenset[str]]:
     """A language's function words, and the words that stand in its other tables."""
-    held = vars(module)
+    held = vars(tables.module)
     literal: set[str] = set()
     for name, table in held.items():
         if name.isupper() and name != "COMMON":
             literal.update(_LITERAL.findall(table if isinstance(table, str) else " ".join(table)))
-    common = frozenset(held["COMMON"].split())
+    common = frozenset(map(plain_latin, held["COMMON"].split()))
     return common, frozenset(literal) - common
 
 
-@lru_cache
-def _common_in() -> dict[str, list[int]]:
-    """Which languages (places in `LATIN`) each function word is of."""
-    found: dict[str, list[int]] = {}
-    for place, tables in enumerate(LATIN):
-        for word in set(tables.module.COMMON.split()):
-            found.setdefault(word, []).append(place)
-    return found
+_WORDS = tuple((tables, *_words_of(tables)) for tables in LATIN)
+_COMMON: frozenset[str] = frozenset().union(*(common for _, common, _ in _WORDS))
+_COMMON_IN = {
+    word: [place for place, (_, common, _) in enumerate(_WORDS) if word in common]
+    for word in _COMMON
+}
 
 
 @lru_cache(maxsize=512)
@@ -170,17 +168,16 @@ def languages(text: str) -> tuple[Tables, ...]:
     words = set((_ASCII_WORD if line.isascii() else _WORD).findall(line))
     if not words:
         return (_CHINESE,) if _HAN.search(text) else ()
-    english = len(words & ENGLISH.words[0])
+    english = len(words & _WORDS[0][1])
     if english > 3 and english * 3 > len(words):
         return (ENGLISH,)
-    counts = [0] * len(LATIN)
-    common = _common_in()
-    for word in words & common.keys():
-        for place in common[word]:
+    counts = [0] * len(_WORDS)
+    for word in words & _COMMON:
+        for place in _COMMON_IN[word]:
             counts[place] += 2
     if len(words) < _FEW:
-        for place, tables in enumerate(LATIN):
-            counts[place] += len(words & tables.words[1])
+        for place, (_, _, literal) in enumerate(_WORDS):
+            counts[place] += len(words & literal)
     most = max(counts)
     if not most:
         return LATIN if plain_latin(text).isascii() else ()
@@ -221,7 +218,6 @@ _ENDINGS = "aeos"  # "borra" and "borro" are one word
 def stems(text: str) -> frozenset[str]:
     """The beginnings of a text's longer words; of scripts without spaces, pairs of characters."""
     found: set[str] = set()
-    common = _common_in()
     for match in _WORD.finditer(plain_latin(text[:2000])):
         word = match.group()
         if not word.isascii() and (_HAN.search(word) or _KANA.search(word)):
@@ -230,12 +226,12 @@ def stems(text: str) -> frozenset[str]:
                 for n in range(len(word) - 1)
                 if not _HIRAGANA.fullmatch(word[n : n + 2])
             )
-        elif len(word) > 3 and word not in common:
+        elif len(word) > 3 and word not in _COMMON:
             found.add(word[:_STEM].rstrip(_ENDINGS))
     return frozenset(found - _EMPTY)
 
 
-_HIRAGANA = Phrases("[\u3040-\u309f]+")
+_HIRAGANA = late("[\u3040-\u309f]+")
 _NOTHING = "help could would please should want like need some thing know just make"
 _EMPTY = frozenset(word[:_STEM].rstrip(_ENDINGS) for word in _NOTHING.split())
 

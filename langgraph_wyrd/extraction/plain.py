@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 import json
 import math
-import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import fields, is_dataclass
@@ -19,6 +18,7 @@ from uuid import UUID
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
+from langgraph_wyrd.extraction.patterns import late
 from langgraph_wyrd.state.model import shortened
 from langgraph_wyrd.types.kept import Kept
 
@@ -27,7 +27,7 @@ MOST = 2000  # characters of JSON that a value may take
 _DEEPEST = 8
 _SLACK = 40  # what a last small value may take too much
 _MARK = 20  # characters that saying what was left out of a list takes
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_ADDRESS = late(r" at 0x[0-9a-fA-F]+")
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
 _quoted = json.encoder.encode_basestring  # text as JSON has it
 _AS_TEXT = (Decimal, UUID, PurePath, timedelta, complex)
@@ -114,7 +114,7 @@ class _Room:
         if isinstance(value, Mapping):
             if self.inside and value.keys() >= _OF_A_MESSAGE:
                 return self._message(value["type"], value["content"], depth, None)
-            tag = kind.__name__ if isinstance(value, Kept) else None
+            tag = value.kept_type.partition(":")[2] if isinstance(value, Kept) else None
             shown = self._entries(value.items(), len(value), depth, tag)
             return {**shown, KEPT: True} if isinstance(value, Kept) else shown
         if isinstance(value, list | tuple | deque) and (
@@ -181,15 +181,18 @@ class _Room:
         return self._entries(held, 2, depth, None if self.inside else tag)
 
     def _object(self, value: Any, depth: int) -> Any:
-        name = type(value).__name__
+        kept = isinstance(value, Kept)
+        name = value.kept_type.partition(":")[2] if kept else type(value).__name__
         held: list[tuple[str, Any]]
         if isinstance(value, str):
             return self._text(str.__str__(value.value if isinstance(value, Enum) else value))
         if isinstance(value, Enum):
             return self.show(value.value, depth + 1)
+        if isinstance(value, Kept) and isinstance(value, (int, float)):
+            return self.show(value.kept_data, depth + 1)
         if isinstance(value, date | time):
             return self._text(value.isoformat())
-        if isinstance(value, Kept) and not isinstance(value, BaseMessage):
+        if kept and not isinstance(value, BaseMessage):
             return {**self._entries([("kept", value.kept_data)], 1, depth, name), KEPT: True}
         if isinstance(value, _AS_TEXT):
             return self._text(str(value))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
+
+from langgraph_wyrd.extraction.patterns import late
 
 # Channels with a pillar of their own, or that only say how the run goes (see SIGNALS.md, 6).
 OWN_PILLAR = frozenset(("messages", "todos", "async_tasks", "rubric"))
@@ -32,7 +33,7 @@ BOOKKEEPING = frozenset(
         *_COMMON.split(),
     )
 )
-_JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_JOINT = late(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def is_bookkeeping(name: str) -> bool:

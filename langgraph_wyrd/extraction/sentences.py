@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Literal
 
+from langgraph_wyrd.extraction.patterns import late
+
 Form = Literal[
     "asks",  # an answer is needed to go on
     "follows",  # the same, at the end of what tells what was wanted
@@ -21,6 +23,14 @@ Form = Literal[
     "courtesy",  # anything else?
     "tells",
 ]
+
+MARKS = "?\uff1f\u061f\u037e\u2047\u2048\u2049\u055e\u1367\u2e2e\ua60f"
+# A mark inside a word (1.5, a?b=c) ends nothing.
+_READ = 6000  # characters of a text that are looked at
+_SENTENCE = late(
+    rf"(?:[^.!\n\u3002\uff01{MARKS}]+|(?<![\u3040-\u30ff\u3400-\u9fff])[.!?](?=[a-z0-9_=&/])|(?<=[A-Z])\.(?=[A-Z])|\.(?=[,;)]))+[{MARKS}]*"
+)
+_AROUND = " \t\r*_>\"'`\u201c\u201d\u00bf\u00a1"
 
 
 def either(*phrases: str) -> str:
@@ -35,29 +45,17 @@ class Phrases:
 
     match: Callable[..., re.Match[str] | None]
     search: Callable[..., re.Match[str] | None]
-    fullmatch: Callable[..., re.Match[str] | None]
-    finditer: Callable[..., Iterator[re.Match[str]]]
-    findall: Callable[..., list[str]]
-    split: Callable[..., list[str]]
-    sub: Callable[..., str]
+    finditer: Callable[[str], Iterator[re.Match[str]]]
+    sub: Callable[[str, str], str]
 
     def __init__(self, pattern: str, flags: int = 0) -> None:
         self._told = pattern, flags
 
     def __getattr__(self, name: str) -> Any:
         compiled = re.compile(*self._told)
-        for each in ("match", "search", "fullmatch", "finditer", "findall", "split", "sub"):
-            setattr(self, each, getattr(compiled, each))
+        self.match, self.search = compiled.match, compiled.search
+        self.finditer, self.sub = compiled.finditer, compiled.sub
         return getattr(compiled, name)
-
-
-MARKS = "?\uff1f\u061f\u037e\u2047\u2048\u2049\u055e\u1367\u2e2e\ua60f"
-# A mark inside a word (1.5, a?b=c) ends nothing.
-_READ = 6000  # characters of a text that are looked at
-_SENTENCE = Phrases(
-    rf"(?:[^.!\n\u3002\uff01{MARKS}]+|(?<![\u3040-\u30ff\u3400-\u9fff])[.!?](?=[a-z0-9_=&/])|(?<=[A-Z])\.(?=[A-Z])|\.(?=[,;)]))+[{MARKS}]*"
-)
-_AROUND = " \t\r*_>\"'`\u201c\u201d\u00bf\u00a1"
 
 
 def start(*phrases: str) -> Phrases:
@@ -91,28 +89,27 @@ WH = Phrases(
 
 # ---- text without what is only shown
 
-_FENCED = Phrases(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.S)
-_INLINE = Phrases(r"`[^`\n]{1,200}`")
-_QUOTED = Phrases(r"(?m)^[ \t]*>.*$")
-_LAST_QUOTE = Phrases(r"(?m)(?:^[ \t]*>[^\n]*\n?)+\s*\Z")
-_DRAFT = Phrases(
+_FENCED = late(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.S)
+_INLINE = late(r"`[^`\n]{1,200}`")
+_QUOTED = late(r"(?m)^[ \t]*>.*$")
+_LAST_QUOTE = late(r"(?m)(?:^[ \t]*>[^\n]*\n?)+\s*\Z")
+_DRAFT = late(
     r"(?im)^[ \t*_>]*(?:subject|betreff|objet|asunto|assunto|oggetto|onderwerp|主题|主旨|件名)"
     r"[*_ ]*[:\uff1a].*?(?=^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$|\Z)",
     re.S,
 )
-_CLOSES = (
-    r"^[ \t]*(?:best(?: regards| wishes)?|(?:kind|warm) regards|regards|sincerely|cheers"
+_SIGNED = late(
+    r"(?im)^[ \t]*(?:best(?: regards| wishes)?|(?:kind|warm) regards|regards|sincerely|cheers"
     r"|thanks|mit freundlichen gr(?:u|ü)(?:ss|ß)en|viele gr(?:u|ü)(?:ss|ß)e|cordialement"
     r"|bien à vous"
     r"|(?:un )?saludos?(?: cordiales)?|atenciosamente|atentamente|cordiali saluti"
-    r"|met vriendelijke groet(?:en)?|此致|敬具|よろしくお願いいたします)"
+    r"|met vriendelijke groet(?:en)?|此致|敬具|よろしくお願いいたします)[ ,.。]*\n[^\n]{0,60}\n"
 )
-_SIGNED = Phrases(rf"(?im){_CLOSES}[ ,.。]*\n[^\n]{{0,60}}\n")
-_CLOSING = Phrases(rf"(?im){_CLOSES}[ ,.。!]*(?:\n[^\n]{{0,60}}){{0,3}}\Z")
-_SAID = Phrases(
+_CLOSING = late(_SIGNED.pattern.partition("[ ,.")[0] + r"[ ,.。!]*(?:\n[^\n]{0,60}){0,3}\Z")
+_SAID = late(
     r"[\"\u201c\u201e\u00ab\u300c\u300e][^\"\u201d\u201c\u00bb\u300d\u300f\n]{12,400}[\"\u201d\u201c\u00bb\u300d\u300f]"
 )
-_LOG = Phrases(
+_LOG = late(
     r"^\s*(?:\[?\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|"
     r"TRACE|CRITICAL)\b"
     r"|Traceback \(|File \"|at [\w$.<>]+\(|Caused by:|\w+(?:\.\w+)*(?:Error|Exception)\b"
@@ -172,7 +169,7 @@ def own_words(text: str) -> str:
     return left if left.strip(" \t\n:.-") else text
 
 
-_SETTING = Phrases(r"\s{2,}(?:- )?(?:[\w.\"'-]+:(?:\s|$)|# )")  # of a file, set in
+_SETTING = late(r"\s{2,}(?:- )?(?:[\w.\"'-]+:(?:\s|$)|# )")  # of a file, set in
 
 
 def _pasted(line: str) -> bool:

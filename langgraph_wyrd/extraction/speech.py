@@ -19,8 +19,9 @@ from langgraph_wyrd.extraction.languages import (
     lowered,
     plain_latin,
 )
+from langgraph_wyrd.extraction.patterns import late
 from langgraph_wyrd.extraction.questions import asked_in_english
-from langgraph_wyrd.extraction.sentences import MARKS, Form, Phrases, own_words, prose_of, sentences
+from langgraph_wyrd.extraction.sentences import MARKS, Form, own_words, prose_of, sentences
 
 _MOST = 40  # sentences
 _END = 1500  # characters at the end of an agent's words
@@ -53,7 +54,7 @@ class Turn(NamedTuple):
     leaves: bool = False  # whether they leave it to the person what, or whether
 
 
-_QUOTES = Phrases(
+_QUOTES = late(
     '["\u201c\u201e\u00ab\u300c][^"\u201d\u201c\u00bb\u300d]{4,}(?:["\u201d\u201c\u00bb\u300d]|$)'
 )
 
@@ -68,15 +69,15 @@ def _refuses(lines: str, tables: tuple[Tables, ...]) -> bool:
     return any(each.REFUSES.search(lines) for each in tables)
 
 
-_ITEM = Phrases(r"(?m)^\s*(?:[-*+•]|\d+[.)])\s")
-_NUMBER = Phrases(r"(?m)^\s*\**(\d)[.)]\s")
-_BULLET = Phrases(r"^[-*+•]\s+")
+_ITEM = late(r"(?m)^\s*(?:[-*+•]|\d+[.)])\s")
+_NUMBER = late(r"(?m)^\s*\**(\d)[.)]\s")
+_BULLET = late(r"^[-*+•]\s+")
 _NOTHING_SAID = Turn("tells", "")
-_WHOLE_ITEM = Phrases(r"(?m)^\s*(?:[-*+•]|\d+[.)])\s+(.+?)[*_ ]*$")
-_BLOCK = Phrases(r"(?m)(?:^\s*(?:[-*+•]|\d+[.)])\s.*\n?)+")
-_HEADING = Phrases(r"(?m)^#{1,4} ")
-_CHOICES = Phrases(rf"[{MARKS}][*_ ]*\n\s*(?:(?:[-*+•]|\d+[.)])[^\n{MARKS}]*(?:\n\s*|\Z))+\Z")
-_LEAD = Phrases(
+_WHOLE_ITEM = late(r"(?m)^\s*(?:[-*+•]|\d+[.)])\s+(.+?)[*_ ]*$")
+_BLOCK = late(r"(?m)(?:^\s*(?:[-*+•]|\d+[.)])\s.*\n?)+")
+_HEADING = late(r"(?m)^#{1,4} ")
+_CHOICES = late(rf"[{MARKS}][*_ ]*\n\s*(?:(?:[-*+•]|\d+[.)])[^\n{MARKS}]*(?:\n\s*|\Z))+\Z")
+_LEAD = late(
     r"(?m)^(?!\s*(?:[-*+•]|\d+[.)]))(.{3,300}[:\uff1a])[ \t*_]*\n"
     r"(?:\s*(?:[-*+•]|\d+[.)])[^\n]*(?:\n|\Z)|[ \t]*\n)+\s*\Z"
 )
@@ -268,7 +269,7 @@ def _asks_which(tables: Tables, line: str) -> bool:
     return found is not None and " " not in found.group()
 
 
-_PERMISSION = Phrases(  # what it may not do unasked
+_PERMISSION = late(  # what it may not do unasked
     r"(?:may|darf|puedo|puis-je|posso|mag)\b|允许|可以让我"
 )
 
@@ -285,24 +286,18 @@ def _leaves(last: str, tables: tuple[Tables, ...], short: bool, courtesy: bool) 
     if last[-1] in MARKS or (tables == _IN_ENGLISH and not courtesy and " or " not in last):
         return False
     line = lowered(last, tables)
+    if any(each.COURTESY.search(line) for each in tables):
+        return False
     if short and len(tables) == 1 and tables[0].OR.search(line):
-        # "on Thursday at nine or on Friday at noon"
-        return tables[0].COURTESY.search(line) is None
+        return True  # "on Thursday at nine or on Friday at noon"
     return (
         courtesy
         and _MINE.search(line) is not None
-        and any(
-            each.OFFERS.search(line)
-            and not each.COURTESY.search(line)
-            and not each.ALSO.search(line)
-            for each in tables
-        )
+        and any(each.OFFERS.search(line) and not each.ALSO.search(line) for each in tables)
     )
 
 
-_MINE = Phrases(
-    r"\b(?:i|we|(?<!let )me|ich|wir|mir|je|nous|puedo|posso|ik)\b|\bsay the word\b|\u6211"
-)
+_MINE = late(r"\b(?:i|we|(?<!let )me|ich|wir|mir|je|nous|puedo|posso|ik)\b|\bsay the word\b|\u6211")
 
 
 def reports(text: str) -> bool:
@@ -318,7 +313,7 @@ def _reports(tables: Tables, line: str) -> bool:
     return bool(tables.DONE.search(line)) and not tables.FAILED.search(line)
 
 
-_COLON = Phrases(r"(?m)^[^\n]{5,200}[:\uff1a][*_ ]*\n\s*\n")
+_COLON = late(r"(?m)^[^\n]{5,200}[:\uff1a][*_ ]*\n\s*\n")
 
 
 def _handed(words: str, tables: tuple[Tables, ...]) -> bool:
@@ -347,7 +342,7 @@ def _form(sentence: str, line: str, tables: tuple[Tables, ...]) -> Form:
     return "asks" if marked or PLEASE.search(line) else "tells"
 
 
-_TO_AGENT = Phrases(  # "SearchAgent, what did you find?"
+_TO_AGENT = late(  # "SearchAgent, what did you find?"
     r"(?:\w+: )?@?(?:[A-Z]\w*)?"
     r"(?:[Aa]gent|Bot|Analyst|Coder|Writer|Reviewer|Planner|Researcher)\d*[,:] "
 )
@@ -405,14 +400,14 @@ def _form_in(tables: Tables, sentence: str, line: str, marked: bool) -> Form:
 
 
 # What an English sentence has that asks, or offers, without a question mark: most have none of it.
-_ADDRESSED = Phrases(
+_ADDRESSED = late(
     r"\b(?:you|your|me|us|please|need|require|missing|paste|upload|attach|send|share|provide|enter"
     r"|type|choose|pick|select|specify|tell|give|confirm|approve|hesitate|any|anything|something"
     r"|help|i can|interested|ready|still open|approval|confirmation|permission|say the word)\b"
 )
 
 
-_UNDER_TERMS = Phrases(  # what the agent needs before it can go on
+_UNDER_TERMS = late(  # what the agent needs before it can go on
     r"if you could |(?:once|as soon as) i (?:have|know) "
     r"|if you (?:can |could )?(?:provide|give|share|send|tell|paste|confirm|upload)\b.{3,120},"
     r" (?:i|we)(?:'ll| can| will)\b"
@@ -420,7 +415,7 @@ _UNDER_TERMS = Phrases(  # what the agent needs before it can go on
     r"|(?:once|when|as soon as) you (?:have|find|know|get|locate) .{2,60}, (?:please )?"
     r"(?:let me know|provide|share|send|tell|give)\b"
 )
-_WAITS = Phrases(
+_WAITS = late(
     r"\b(?:an?|one|two|few|couple(?: of)?|some|more|\d+) (?:sec|second|moment|min|minute|hour)s?\b"
 )
 
@@ -513,9 +508,9 @@ def _awaits(sentence: str, tables: tuple[Tables, ...]) -> bool:
     )
 
 
-_CAN = Phrases(r"\b(?:i can|ich kann|je peux|puedo|posso|ik kan)\b")  # an offer, no promise
+_CAN = late(r"\b(?:i can|ich kann|je peux|puedo|posso|ik kan)\b")  # an offer, no promise
 _TERMS = ("nce you", "hen you", "soon as you", "fter you")
-_UPON_YOU = Phrases(  # what the person has to do before the agent goes on
+_UPON_YOU = late(  # what the person has to do before the agent goes on
     r"(?:\b(?:once|as soon as|after)|(?:^|, )when) you\b"
     r"(?! (?:have (?:any|more)|need|want|like|run into))"
     r"|\bwhen you(?:'re|'ve| are| have)? (?:ready|confirm|repl|send|approve|done|give|tell|decide)"
@@ -524,7 +519,7 @@ _UPON_YOU = Phrases(  # what the person has to do before the agent goes on
     r"|\b(?:en cuanto|cuando) (?:usted|tu|me)\b|\b(?:assim que|quando) (?:voce|me)\b"
     r"|\b(?:appena|quando) (?:mi|lei|tu)\b|\b(?:zodra|wanneer) (?:je|u|jij)\b"
 )
-_MYSELF = Phrases(r"(?:i|we|je|j'|nous|ich|wir|ik)\b")
+_MYSELF = late(r"(?:i|we|je|j'|nous|ich|wir|ik)\b")
 
 
 def _does(words: str, lines: list[str], tables: tuple[Tables, ...]) -> bool:
@@ -566,7 +561,7 @@ def addresses(question: str) -> bool:
     )
 
 
-_TRANSLATION = Phrases(
+_TRANSLATION = late(
     r"\b(?:translat|ubersetz|tradu[cirz]|vertaal|(?:in|to|into|auf|ins|en|em|naar)"
     r" (?:the |het )?(?:engl|ingl|angl|engels|germ|deut|allem|alem|tedes|duits|fr[ae]n|fran[cz]"
     r"|spa|esp|port|ital|dutch|niederl|neerl|oland|chin|jap|kor|russ))"
@@ -588,11 +583,11 @@ def translates(wanted: str, text: str) -> bool:
     )
 
 
-_LEFT_TO_THEM = Phrases(  # "nebula or star drift", "that's twenty dollars ok"
+_LEFT_TO_THEM = late(  # "nebula or star drift", "that's twenty dollars ok"
     r"^\w+(?: \w+){0,3} or (?:\w+ ?){1,4}$|^\w+(?: \S+){3,} (?:ok|okay|right|correct)$"
     r"|\b(?:does (?:that|it) work|is (?:that|it) (?:ok|okay|fine|right)|sound good)(?: for you)?$"
 )
-_INSIDE = Phrases(  # "i have you on the second when would you like to come"
+_INSIDE = late(  # "i have you on the second when would you like to come"
     r"\b(?:what|which|when|where|who|how)(?: \w+){0,2}"
     r" (?:would|do|did|can|could|should|will|are|is) (?:you|your)\b"
     r"|\b(?:would|do|did|could|can|will) you (?:like|want|have|prefer|need|know|tell|give)\b"

@@ -28,14 +28,15 @@ from langgraph_wyrd.extraction.due import (
     place_of,
 )
 from langgraph_wyrd.extraction.interrupts import asked, parts_of
+from langgraph_wyrd.extraction.patterns import late
 from langgraph_wyrd.extraction.plain import bounded
 from langgraph_wyrd.extraction.view import TaskWrite, View
 from langgraph_wyrd.state.facts import Fact, Opens, Settles
 from langgraph_wyrd.state.model import HOLDS_UP, OpenLoop, shortened
 
 _QUESTION = 500  # characters of a description
-_ERROR_REPR = re.compile(r"^([A-Za-z_][\w.]*)\((.*)\)$", re.DOTALL)
-_MAP_KEY = re.compile(r"^[0-9a-f]{32}$")
+_ERROR_REPR = late(r"^([A-Za-z_][\w.]*)\((.*)\)$", re.DOTALL)
+_MAP_KEY = late(r"^[0-9a-f]{32}$")
 
 
 @dataclass(slots=True)

@@ -89,26 +89,6 @@ def record(key: Key, heals: Sequence[Heal]) -> Command:
     ])  # fmt: skip
 
 
-def new(key: Key, heals: Sequence[Heal]) -> Script[list[Heal]]:
-    """Record heals; those that were not recorded before."""
-    known = {row[0] for row in (yield Query("SELECT id FROM wyrd_heals WHERE thread = ?", (key,)))}
-    made = [each for each in heals if _id(each) not in known]
-    if made:
-        yield record(key, made)
-    return made
-
-
-def happenings(thread_id: str, heals: Sequence[Heal]) -> tuple[Happening, ...]:
-    """The `heal` events with which hooks are called."""
-    return tuple(
-        Happening(
-            "heal", given(thread_id), given(each.checkpoint) or None, given(each.ns),
-            detail={"id": _id(each), "kind": each.kind, "channel": each.channel, "what": each.what},
-        )
-        for each in heals
-    )  # fmt: skip
-
-
 def _id(heal: Heal) -> str:
     return blake2b("\0".join(map(str, heal)).encode(errors="replace"), digest_size=12).hexdigest()
 
@@ -156,54 +136,59 @@ class Healer:
         return self._fire(found)
 
     def _fire(self, found: Sequence[tuple[str, list[Heal]]]) -> Fire:
-        heard = found if self.hooks.hear("heal") else ()
-        return Fire(self, tuple(each for held in heard for each in happenings(*held)))
+        return Fire(self, tuple(
+            Happening(
+                "heal", given(thread_id), given(heal.checkpoint) or None, given(heal.ns),
+                detail={
+                    "id": _id(heal), "kind": heal.kind, "channel": heal.channel, "what": heal.what,
+                },
+            )
+            for thread_id, heals in (found if self.hooks.hear("heal") else ())
+            for heal in heals
+        ))  # fmt: skip
 
     def write(self, make: Callable[..., Job], thread_id: str, gives_up: bool) -> Flow:
         """What a write does that met damage: see `checkpoints.writing`."""
-        found = yield self._posted(make("mend", partial(self.script, [thread_id], gives_up)))
+        found = yield self._engine.post(make("mend", partial(self.script, [thread_id], gives_up)))
         yield self.report(found)
 
     def read(
         self,
+        do: Callable[[str, Callable[[], Script[Any]]], Any],
         thread_ids: Sequence[str],
         lenient: Callable[[load.Lenient], Script[T]],
         codec: Codec,
         first: BaseException,
-    ) -> Callable[[Callable[..., Job]], Flow]:
-        """Mend the threads, read again leniently, record and tell what that had to do."""
-
-        def run(make: Callable[..., Job]) -> Flow:
-            done: list[tuple[str, list[Heal]]] = []
-            for thread_id in thread_ids:
-                with suppress(WyrdError):  # it can't be written: what follows reads round it
-                    script = partial(self.script, [thread_id], False)
-                    done += yield self._posted(make("mend", script))
-            reading = load.Lenient(self._engine.driver.dialect, codec)
-            found = yield self._posted(make("read", lambda: reading.run(lenient)))
-            yield self.report(done)
-            for thread_id, (key, heals, drops) in reading.found.items():
-                log(thread_id, heals)
-                with suppress(WyrdError):
-                    record = partial(_recorded, key, heals, drops)
-                    new = yield self._posted(make("mend", record))
-                    yield self._fire([(thread_id, new)])
-            said = done or any(heals for _, heals, _ in reading.found.values())
-            if not said and not isinstance(first, CheckpointDamaged):
-                raise first  # nothing is damaged: it was another error
-            return found
-
-        return run
-
-    def _posted(self, job: Job) -> Job:
-        self._engine.post(job)
-        return job
+    ) -> Flow:
+        """Mend the threads, read again leniently, record and report what that had to do. Yields
+        hooks to call, and what `do` makes of each script to run."""
+        done: list[tuple[str, list[Heal]]] = []
+        for thread_id in thread_ids:
+            with suppress(WyrdError):  # it can't be written: what follows reads round it
+                done += yield do("mend", partial(self.script, [thread_id], False))
+        reading = load.Lenient(self._engine.driver.dialect, codec)
+        found = yield do("read", partial(reading.run, lenient))
+        yield self.report(done)
+        for thread_id, (key, heals, drops) in reading.found.items():
+            log(thread_id, heals)
+            with suppress(WyrdError):
+                new = yield do("mend", partial(_recorded, key, heals, drops))
+                yield self._fire([(thread_id, new)])
+        said = done or any(heals for _, heals, _ in reading.found.values())
+        if not said and not isinstance(first, CheckpointDamaged):
+            raise first  # nothing is damaged: it was another error
+        return found
 
 
 def _recorded(
     key: Key, heals: Sequence[Heal], drops: Sequence[tuple[str, str]]
 ) -> Script[list[Heal]]:
+    """Record heals, and drop damaged snapshots; the heals that were not recorded before."""
     if drops:
         away = delete(SNAPSHOTS, "thread", "ns", "checkpoint")
         yield Command(away, [(key, *each) for each in drops])
-    return (yield from new(key, heals))
+    known = {row[0] for row in (yield Query("SELECT id FROM wyrd_heals WHERE thread = ?", (key,)))}
+    made = [each for each in heals if _id(each) not in known]
+    if made:
+        yield record(key, made)
+    return made

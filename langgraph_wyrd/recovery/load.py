@@ -7,40 +7,24 @@ is read as well. Where a checkpoint can't be restored, its nearest intact ancest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from langgraph_wyrd.checkpoints import read, user_values
 from langgraph_wyrd.checkpoints.path import Found
-from langgraph_wyrd.codec.collector import Held
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
+from langgraph_wyrd.lazy import uncollected
 from langgraph_wyrd.recovery import repair as stored_rows
 from langgraph_wyrd.recovery.healer import Heal
 from langgraph_wyrd.recovery.mend import absent, located, remade, without_events
 from langgraph_wyrd.recovery.repair import Recovered, flipped_back, recovered
+from langgraph_wyrd.storage import tables
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import fetch, unsound
 from langgraph_wyrd.storage.scripts import Script
-from langgraph_wyrd.storage.tables import (
-    CHECKPOINTS,
-    SNAPSHOTS,
-    USER_DATA,
-    WRITES,
-    Key,
-    ThreadRow,
-    UserRow,
-)
 
 T = TypeVar("T")
-
-
-def is_of_the_serde(codec: Codec, error: Exception) -> bool:
-    """Whether an error is what a serde of the user's own raised for a value of a sound row.
-
-    Perhaps it can't reach what it needs just now: the checkpoint is not lost by that.
-    """
-    return not codec.splits and not isinstance(error, WyrdError)
 
 
 class Lenient:
@@ -50,7 +34,7 @@ class Lenient:
         self._dialect = dialect
         self._codec = codec
         self._threads: dict[str, _Thread | None] = {}
-        self.found: dict[str, tuple[Key, list[Heal], list[tuple[str, str]]]] = {}
+        self.found: dict[str, tuple[tables.Key, list[Heal], list[tuple[str, str]]]] = {}
 
     def run(self, lenient: Callable[[Lenient], Script[T]]) -> Script[T]:
         """Run a script from the beginning (a lost connection may have it run twice)."""
@@ -65,7 +49,7 @@ class Lenient:
                 stored = yield from stored_rows.read(
                     self._dialect, place.key, thread_id, place.row or place.wrong
                 )
-                users = yield from fetch(USER_DATA, thread=place.key)
+                users = yield from fetch(tables.USER_DATA, thread=place.key)
                 made = _Thread(self._codec, recovered(stored), users)
                 self.found[thread_id] = (place.key, made.heals, made.drops)
             self._threads[thread_id] = made
@@ -76,27 +60,15 @@ class Lenient:
         thread = yield from self._thread(thread_id)
         if thread is None or thread.row is None or thread.row.deleted_at is not None:
             return None
-        with Held():
+        with uncollected():
             return thread.newest(ns) if id is None else thread.by_id(ns, id)
-
-    def find(
-        self, thread_id: str, ns: str, id: str | None, *, writes: bool = True
-    ) -> Script[tuple[Found, Collection[str]]]:
-        """What is sound of a checkpoint, and the tasks whose writes are damaged."""
-        thread = yield from self._thread(thread_id)
-        if thread is None:
-            return Found(), ()
-        id = thread.latest(ns) if id is None else id
-        if id is None:
-            return Found(thread.row), ()
-        return thread.found(ns, id), thread.again(ns, id)
 
     def one(self, thread_id: str, ns: str, id: str) -> Script[read.Read | None]:
         """A checkpoint of a list; None if it can't be read."""
         thread = yield from self._thread(thread_id)
         if thread is None:
             return None
-        with Held():
+        with uncollected():
             found, error = thread.tried(ns, id)
         if error is not None:
             thread.note("left_out", ns, id, "it can't be read: a list leaves it out")
@@ -106,27 +78,27 @@ class Lenient:
 class _Thread:
     """The sound rows of one thread."""
 
-    def __init__(self, codec: Codec, found: Recovered, users: Sequence[UserRow]) -> None:
+    def __init__(self, codec: Codec, found: Recovered, users: Sequence[tables.UserRow]) -> None:
         self._codec = codec
         self._found = found
         self._users = [
-            (flipped_back(USER_DATA, row) or row) if unsound(USER_DATA, row) else row
+            (flipped_back(tables.USER_DATA, row) or row) if unsound(tables.USER_DATA, row) else row
             for row in users
         ]
-        self.row: ThreadRow | None = remade(found, found.stored.row)
+        self.row: tables.ThreadRow | None = remade(found, found.stored.row)
         self.heals: list[Heal] = []
         self.drops: list[tuple[str, str]] = []
-        self._rows = {(row.ns, row.id): row for row in found.sound[CHECKPOINTS]}
+        self._rows = {(row.ns, row.id): row for row in found.sound[tables.CHECKPOINTS]}
         self._lost: dict[tuple[str, str], Any] = {}
         self._snapshots: dict[tuple[str, str, int], list[Any]] = {}
-        for row in sorted(found.sound[SNAPSHOTS], key=lambda row: row.channel):
+        for row in sorted(found.sound[tables.SNAPSHOTS], key=lambda row: row.channel):
             place = (row.ns, row.checkpoint, row.stamp)
             if row.channel == "":  # the one that names the others
                 self._snapshots[place] = [row]
             elif place in self._snapshots:
                 self._snapshots[place].append(row)
         for table, row in found.broken:
-            if table is CHECKPOINTS:
+            if table is tables.CHECKPOINTS:
                 if unsound(table, row) == ("events_sum",):  # its values are whole
                     self._rows[row.ns, row.id] = without_events(row)
                     self.note("left_out", row.ns, row.id, "what it said is damaged", "events")
@@ -135,10 +107,11 @@ class _Thread:
                 else:
                     self.note("left_out", "", "", "a checkpoint is damaged: nothing says which")
         for table, row in found.broken:
-            if table is WRITES and (row.ns, row.checkpoint) not in self._rows.keys() | self._lost:
+            there = self._rows.keys() | self._lost
+            if table is tables.WRITES and (row.ns, row.checkpoint) not in there:
                 what = f"what task {row.task} wrote is damaged: nothing says at which checkpoint"
                 self.note("left_out", "", "", what, str(row.task))
-        if found.missing:
+        if found.absent:
             self.note("left_out", "", "", absent(found))
 
     def note(self, kind: Any, ns: str, id: str, what: str, channel: str = "") -> None:
@@ -153,7 +126,7 @@ class _Thread:
         ids = [id for at, id in (*self._rows, *self._lost) if at == ns]
         stored = self._found.stored.row
         head = None if stored is None else stored.head
-        if ns == "" and head and isinstance(head, str) and (self._found.missing or not ids):
+        if ns == "" and head and isinstance(head, str) and (self._found.absent or not ids):
             ids.append(head)
         return max(ids, default=None)
 
@@ -161,7 +134,7 @@ class _Thread:
         """The latest checkpoint, or its nearest intact ancestor; None if nothing can be read."""
         wanted = self.latest(ns)
         if wanted is None:
-            if self._found.missing or self._found.broken:
+            if self._found.absent or self._found.broken:
                 self.note("empty", ns, "", "its checkpoints are lost")
             return None
         made, _ = self._nearest(ns, wanted)
@@ -174,7 +147,7 @@ class _Thread:
 
     def by_id(self, ns: str, id: str) -> read.Read | None:
         """Just this checkpoint; the error for one that is damaged names its nearest ancestor."""
-        if (ns, id) not in self._rows.keys() | self._lost and not self._found.missing:
+        if (ns, id) not in self._rows.keys() | self._lost and not self._found.absent:
             return None
         made, error = self._nearest(ns, id)
         if error is None:
@@ -215,7 +188,8 @@ class _Thread:
         try:
             return self._exactly(ns, id), None
         except Exception as error:
-            if is_of_the_serde(self._codec, error):
+            # A serde of the user's own may not reach what it needs just now: nothing is lost by it.
+            if not self._codec.splits and not isinstance(error, WyrdError):
                 raise
             return None, error
 
@@ -250,17 +224,19 @@ class _Thread:
             if snapshots:
                 made.snapshots = self._snapshots.get((row.ns, row.id, row.stamp), [])
             row = None if row.built_on is None else self._rows.get((ns, row.built_on))
-        writes = self._found.sound[WRITES]
+        writes = self._found.sound[tables.WRITES]
         made.writes = [each for each in writes if (each.ns, each.checkpoint) == (ns, id)]
         return made
 
     def again(self, ns: str, id: str) -> frozenset[str]:
         """The tasks that run again, as something that they wrote at a checkpoint is lost."""
-        writes = self._found.sound[WRITES]
+        writes = self._found.sound[tables.WRITES]
         here = {row.task for row in writes if (row.ns, row.checkpoint) == (ns, id)}
         tasks = set()
         for table, row in self._found.broken:
-            if table is WRITES and ((row.ns, row.checkpoint) == (ns, id) or row.task in here):
+            if table is not tables.WRITES:
+                continue
+            if row.task in here or (row.ns, row.checkpoint) == (ns, id):
                 tasks.add(row.task)
                 what = f"what task {row.task} wrote is damaged"
                 self.note("left_out", ns, id, what, str(row.task))

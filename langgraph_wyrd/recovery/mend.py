@@ -19,34 +19,13 @@ from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
 from langgraph_wyrd.recovery import repair as stored_rows
 from langgraph_wyrd.recovery.healer import Heal, record
 from langgraph_wyrd.recovery.repair import TABLES as RECOVERED
-from langgraph_wyrd.recovery.repair import (
-    Fix,
-    Recovered,
-    flipped_back,
-    is_write,
-    known,
-    recovered,
-)
+from langgraph_wyrd.recovery.repair import Fix, Recovered, flipped_back, is_write, known, recovered
+from langgraph_wyrd.storage import tables
 from langgraph_wyrd.storage.keys import random_bits, thread_key
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.parity import PROTECTED, place_of, regroup, tags_of
 from langgraph_wyrd.storage.rows import delete, fetch, insert, key_of, now, summed, unsound
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import (
-    CHECKPOINTS,
-    JOURNAL,
-    LOST,
-    PARITY,
-    SNAPSHOTS,
-    TABLES,
-    THREADS,
-    WRITES,
-    CheckpointRow,
-    Column,
-    Key,
-    Table,
-    ThreadRow,
-)
 
 _ANY = "SELECT 1 FROM wyrd_checkpoints WHERE thread = ? LIMIT 1"
 
@@ -58,9 +37,9 @@ class Place(NamedTuple):
     """Where a thread's rows are. `row` is the one that a look-up finds, `wrong` another one that
     stands in its place."""
 
-    key: Key
-    row: ThreadRow | None
-    wrong: ThreadRow | None = None
+    key: tables.Key
+    row: tables.ThreadRow | None
+    wrong: tables.ThreadRow | None = None
 
 
 def located(dialect: str, thread_id: str) -> Script[Place | None]:
@@ -68,31 +47,26 @@ def located(dialect: str, thread_id: str) -> Script[Place | None]:
     row = yield from stored_row(dialect, thread_id)
     if dialect == "postgres":
         return Place(thread_key(thread_id), row)
-    named = yield from fetch(PARITY, name=thread_id)
-    key = next((each.thread for each in named if not unsound(PARITY, each)), None)
+    named = yield from fetch(tables.PARITY, name=thread_id)
+    key = next((each.thread for each in named if not unsound(tables.PARITY, each)), None)
     if row is not None:
-        groups = yield from fetch(PARITY, thread=row.key)
-        names = {each.name for each in groups if each.name and not unsound(PARITY, each)}
+        groups = yield from fetch(tables.PARITY, thread=row.key)
+        names = {each.name for each in groups if each.name and not unsound(tables.PARITY, each)}
         if names and thread_id not in names:
             return None  # it is another thread's, whose name is damaged
         right = key is None or key == row.key
         if right or (yield Query(_ANY, (row.key,))) or not (yield Query(_ANY, (key,))):
             return Place(row.key, row)
     elif key is None:
-        for each in named:  # what names it is damaged: perhaps it can be restored
-            if (yield from fetch(THREADS, key=each.thread)):
-                continue
-            found = recovered((yield from stored_rows.read(dialect, each.thread, thread_id, None)))
-            if all(group.name != thread_id for group in found.sound[PARITY]):
+        for each in named:
+            if not (yield from fetch(tables.THREADS, key=each.thread)):
                 raise CheckpointDamaged(
                     f"the row of thread {given(thread_id)!r} is missing, and what names it is "
                     "damaged"
                 )
-            key = each.thread
-            break
     if key is None:
         return None
-    held = yield from fetch(THREADS, key=key)
+    held = yield from fetch(tables.THREADS, key=key)
     return Place(key, held[0] if held else None, row)
 
 
@@ -121,15 +95,15 @@ def locked(
 # ---- the thread's own row
 
 
-def remade(found: Recovered, row: ThreadRow | None) -> ThreadRow | None:
+def remade(found: Recovered, row: tables.ThreadRow | None) -> tables.ThreadRow | None:
     """The thread's row as its other rows say it is; None if there is nothing to go by."""
-    rows = found.sound[CHECKPOINTS]
-    if row is None and not rows and not found.sound[WRITES]:
+    rows = found.sound[tables.CHECKPOINTS]
+    if row is None and not rows and not found.sound[tables.WRITES]:
         return None
-    last = max((each.seq for each in (*rows, *found.sound[JOURNAL])), default=0)
+    last = max((each.seq for each in (*rows, *found.sound[tables.JOURNAL])), default=0)
     roots = [each.id for each in rows if each.ns == ""]
     times = sorted(each.ts for each in rows if each.ts is not None) or [now()]
-    blank = ThreadRow(
+    blank = tables.ThreadRow(
         found.stored.key, found.stored.thread_id, last + 1, random_bits(62),
         max(roots, default=None), None, times[0], times[-1] if row is not None else now(),
         None, None, None, None, _user(found), 0, 0, None,
@@ -139,8 +113,8 @@ def remade(found: Recovered, row: ThreadRow | None) -> ThreadRow | None:
     wrong = {"key", "thread_id"}
     wrong |= {
         column.name
-        for column, value in zip(THREADS.columns, row, strict=True)
-        if not fits(THREADS, column, value)
+        for column, value in zip(tables.THREADS.columns, row, strict=True)
+        if not fits(tables.THREADS, column, value)
     }
     if "version" in wrong or not last <= row.version < 1 << 63:
         wrong.add("version")
@@ -150,7 +124,7 @@ def remade(found: Recovered, row: ThreadRow | None) -> ThreadRow | None:
         wrong.add("buried")
     if rows:
         wrong.add("deleted_at")
-    whole = not found.missing and all(table is not CHECKPOINTS for table, _ in found.broken)
+    whole = not found.absent and all(table is not tables.CHECKPOINTS for table, _ in found.broken)
     if whole and (roots or row.head is None):  # without any root the head is lost: see `_headed`
         wrong.add("head")
     return row._replace(**{name: getattr(blank, name) for name in wrong})
@@ -161,7 +135,7 @@ _PYTHON: dict[str, tuple[type, ...]] = {
 }  # fmt: skip
 
 
-def fits(table: Table, column: Column, value: Any) -> bool:
+def fits(table: tables.Table, column: tables.Column, value: Any) -> bool:
     """Whether a column may hold a value, as it is declared."""
     if value is None:
         return not column.required
@@ -172,7 +146,7 @@ def fits(table: Table, column: Column, value: Any) -> bool:
 
 def _user(found: Recovered) -> str | None:
     """Whose thread it is, as its checkpoints' metadata say."""
-    for row in sorted(found.sound[CHECKPOINTS], key=lambda each: each.id):
+    for row in sorted(found.sound[tables.CHECKPOINTS], key=lambda each: each.id):
         try:
             user = json.loads(row.metadata).get("user_id")
         except (ValueError, AttributeError, RecursionError):
@@ -195,14 +169,14 @@ def mended(dialect: str, thread_id: str) -> Script[list[Heal]]:
     return (yield from _recorded(found, heals))
 
 
-def mended_by_key(dialect: str, key: Key) -> Script[None]:
+def mended_by_key(dialect: str, key: tables.Key) -> Script[None]:
     """The same before a script changes or deletes rows of a thread, whose own row it may have
     changed already."""
     rows = yield Query("SELECT thread_id FROM wyrd_threads WHERE key = ?", (key,))
     if rows:
         found = recovered((yield from stored_rows.read(dialect, key, rows[0][0], None)))
         heals = yield from applied(None, found)
-        if found.missing:  # the groups that name them are replaced
+        if found.absent:  # the groups that name them are replaced
             heals.append(Heal("left_out", "", "", "", absent(found)))
         yield from _recorded(found, heals)
 
@@ -226,7 +200,7 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
     place, found = opened
     heals = yield from applied(place, found)
     lost = set(found.lost)
-    places = {place_of(row.ns, row.id) & ~1: row for row in found.sound[CHECKPOINTS]}
+    places = {place_of(row.ns, row.id) & ~1: row for row in found.sound[tables.CHECKPOINTS]}
     for each in filter(is_write, found.absent):
         lost.discard(each)
         at = places.get(each & 0xFFFFFFFF)
@@ -238,13 +212,13 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
             continue
         own = known(lost, PROTECTED.index(table), row)
         lost.add(own)
-        if table is WRITES:
+        if table is tables.WRITES:
             lost.discard(own)
             yield found.stored.removed(table, row)
             again.add((row.ns, row.checkpoint, row.task))
             what = f"what task {row.task} wrote is damaged: it runs again"
             heals.append(Heal.of("left_out", row.ns, row.checkpoint, row.task, what))
-        elif table is CHECKPOINTS and unsound(table, row) == ("events_sum",):
+        elif table is tables.CHECKPOINTS and unsound(table, row) == ("events_sum",):
             fixed = without_events(row)
             yield found.stored.removed(table, row)
             yield Command(insert(table), [fixed])
@@ -254,10 +228,10 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
                 found.sound[table].append(fixed)
     moved = yield from _headed(found)
     heals += moved
-    for row in [*found.sound[WRITES]]:
+    for row in [*found.sound[tables.WRITES]]:
         if (row.ns, row.checkpoint, row.task) in again and not _answers(codec, row):
-            found.sound[WRITES].remove(row)
-            yield Command(delete(WRITES, *WRITES.key), [key_of(WRITES, row)])
+            found.sound[tables.WRITES].remove(row)
+            yield Command(delete(tables.WRITES, *tables.WRITES.key), [key_of(tables.WRITES, row)])
     yield from regrouped(found, lost)
     if moved:
         thread = yield from thread_row(dialect, thread_id)
@@ -272,7 +246,7 @@ def _headed(found: Recovered) -> Script[list[Heal]]:
     ((newest,),) = yield Query(NEWEST, (found.stored.key,))
     if not rows or not (newest is None or isinstance(newest, str)):
         return []
-    new = LOST if newest is None and rows[0][0] is not None else newest
+    new = tables.LOST if newest is None and rows[0][0] is not None else newest
     if rows[0][0] == new:
         return []
     yield Command(
@@ -285,18 +259,17 @@ def _headed(found: Recovered) -> Script[list[Heal]]:
 
 def _answers(codec: Codec, row: Any) -> bool:
     try:
-        return any(
-            write[0] == "__resume__" for write in unpacked(codec.opened(WRITES, row, "payload"))
-        )
+        held = unpacked(codec.opened(tables.WRITES, row, "payload"))
+        return any(write[0] == "__resume__" for write in held)
     except Exception:  # nobody knows: better asked twice than forgotten
         return True
 
 
-def without_events(row: CheckpointRow) -> CheckpointRow:
+def without_events(row: tables.CheckpointRow) -> tables.CheckpointRow:
     """A row whose events are given up. The checksum of its values stays as it is."""
     made = row._replace(events=None, root=None, due=None)
     made = made._replace(seq=made.seq if type(made.seq) is int else 0)
-    return made._replace(events_sum=summed(CHECKPOINTS, made).events_sum)
+    return made._replace(events_sum=summed(tables.CHECKPOINTS, made).events_sum)
 
 
 def applied(place: Place | None, found: Recovered) -> Script[list[Heal]]:
@@ -317,15 +290,11 @@ def applied(place: Place | None, found: Recovered) -> Script[list[Heal]]:
         yield stored.removed(table, row)
         what = f"a damaged row of {table.name} was none of this thread's: it was removed"
         heals.append(Heal("left_out", "", "", "", what))
-    for table, row in found.broken:
-        if table is SNAPSHOTS:
-            yield stored.removed(table, row)
-            if isinstance(row.ns, str) and isinstance(row.checkpoint, str):
-                ns, checkpoint = _clean(row.ns), _clean(row.checkpoint)
-                away = delete(SNAPSHOTS, "thread", "ns", "checkpoint")
-                yield Command(away, [(stored.key, ns, checkpoint)])
-                what = "its snapshot is damaged: it is made again"
-                heals.append(Heal("exact", ns, checkpoint, "", what))
+    snapshots = [row for table, row in found.broken if table is tables.SNAPSHOTS]
+    if snapshots:
+        yield Command(delete(tables.SNAPSHOTS, "thread"), [(stored.key,)])
+        what = "its snapshot is damaged: it is made again"
+        heals += [Heal.of("exact", row.ns, row.checkpoint, "", what) for row in snapshots]
     if place is not None:
         heals += yield from _thread_row(place, found)
         heals += yield from _flipped_back(stored.key)
@@ -335,10 +304,10 @@ def applied(place: Place | None, found: Recovered) -> Script[list[Heal]]:
     return heals
 
 
-def _flipped_back(key: Key) -> Script[list[Heal]]:
+def _flipped_back(key: tables.Key) -> Script[list[Heal]]:
     """Turn back single bits of the thread's rows that are in no group: labels, users' values."""
     heals: list[Heal] = []
-    for table in TABLES.values():
+    for table in tables.TABLES.values():
         if table.sums and table not in RECOVERED and "thread" in table.names:
             for row in (yield from fetch(table, thread=key)):
                 right = flipped_back(table, row) if unsound(table, row) else None
@@ -349,19 +318,16 @@ def _flipped_back(key: Key) -> Script[list[Heal]]:
     return heals
 
 
-def _clean(text: str) -> str:
-    return text.encode(errors="replace").decode(errors="replace")
-
-
 def absent(found: Recovered) -> str:
     """How many rows are missing, in words."""
-    return "1 row is missing" if found.missing == 1 else f"{found.missing:,} rows are missing"
+    count = len(found.absent)
+    return "1 row is missing" if count == 1 else f"{count:,} rows are missing"
 
 
 def _said(fix: Fix) -> Heal:
     what = f"a row of {fix.table.name} was {'missing' if fix.old is None else 'damaged'}"
-    if fix.table in (CHECKPOINTS, WRITES, SNAPSHOTS):
-        id = fix.new.id if fix.table is CHECKPOINTS else fix.new.checkpoint
+    if fix.table in (tables.CHECKPOINTS, tables.WRITES, tables.SNAPSHOTS):
+        id = fix.new.id if fix.table is tables.CHECKPOINTS else fix.new.checkpoint
         return Heal("exact", fix.new.ns, id, "", what)
     return Heal("exact", "", "", "", what)
 
@@ -372,17 +338,17 @@ def _thread_row(place: Place, found: Recovered) -> Script[list[Heal]]:
         return []
     for row in (place.row, place.wrong):
         if row is not None:
-            yield Command(delete(THREADS, "key"), [(row.key,)])
-    yield Command(insert(THREADS), [right])
+            yield Command(delete(tables.THREADS, "key"), [(row.key,)])
+    yield Command(insert(tables.THREADS), [right])
     what = "the thread's row was missing"
     if place.row is not None:
         what = f"the thread's row was damaged: {', '.join(differing(place.row, right))}"
     return [Heal("exact", "", "", "", what)]
 
 
-def differing(old: ThreadRow, new: ThreadRow) -> list[str]:
+def differing(old: tables.ThreadRow, new: tables.ThreadRow) -> list[str]:
     """The columns in which two rows differ."""
-    return [name for name in ThreadRow._fields if getattr(old, name) != getattr(new, name)]
+    return [name for name in tables.ThreadRow._fields if getattr(old, name) != getattr(new, name)]
 
 
 # ---- groups
@@ -390,8 +356,8 @@ def differing(old: ThreadRow, new: ThreadRow) -> list[str]:
 
 def _groups(found: Recovered) -> Script[list[Heal]]:
     """Group the thread's rows anew where a group is damaged, and nothing is lost."""
-    groups = found.sound[PARITY]
-    bad = [row for table, row in found.broken if table is PARITY]
+    groups = found.sound[tables.PARITY]
+    bad = [row for table, row in found.broken if table is tables.PARITY]
     lost = found.lost or any(table in PROTECTED for table, _ in found.broken)
     if lost or (not bad and ungrouped(found) == 0 and any(row.name for row in groups)):
         return []
@@ -408,7 +374,7 @@ def _groups(found: Recovered) -> Script[list[Heal]]:
 
 def ungrouped(found: Recovered) -> int:
     """How many rows are in no group."""
-    held = {each for row in found.sound[PARITY] for each in tags_of(row.tags)}
+    held = {each for row in found.sound[tables.PARITY] for each in tags_of(row.tags)}
     return sum(1 for each in found.tagged if each not in held)
 
 

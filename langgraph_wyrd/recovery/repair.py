@@ -21,7 +21,6 @@ from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import PARITY, SNAPSHOTS, Key, ParityRow, Table, ThreadRow
 
 FLIPPED = 16 << 10  # bytes of a row in which one flipped bit is searched
-_MOST = 12  # damaged rows of a table that are compared with each other
 TABLES = (PARITY, *PROTECTED, SNAPSHOTS)
 
 Bad = dict[Table, list[Any]]
@@ -92,11 +91,6 @@ class Recovered:
                 left.discard(known(left, PROTECTED.index(table), row))
         return left
 
-    @property
-    def missing(self) -> int:
-        """How many rows these are."""
-        return len(self.absent)
-
     def take(self, bad: Bad, table: Table, old: Any, new: Any) -> None:
         """Note that a row was restored; `old` is the damaged one, None if it was missing."""
         self.fixes.append(Fix(table, old, new))
@@ -133,8 +127,7 @@ def recovered(stored: Stored) -> Recovered:
     for number, table in enumerate(PROTECTED):
         made.tagged.update((tag(number, row), (number, row)) for row in sound[table])
     while bad or any(group.missing(made) for group in _groups(made)):
-        ways = (_by_parity, _by_pairs, _by_flips, _by_members)
-        if not any(way(made, bad) for way in ways):
+        if not (_by_parity(made, bad) or _by_flips(made, bad)):
             break
     groups = _groups(made)
     made.broken = [(table, row) for table in TABLES for row in bad.get(table, ())]
@@ -213,22 +206,6 @@ def _by_parity(made: Recovered, bad: Bad) -> bool:
     return progress
 
 
-def _by_members(made: Recovered, bad: Bad) -> bool:
-    """Make the XOR of a damaged group again, where all of its members are sound."""
-    progress = False
-    for row in bad[PARITY]:
-        tags = parity.tags_of(row.tags) if isinstance(row.tags, bytes) else ()
-        if tags and made.tagged.keys() >= {*tags}:
-            group = parity.fresh()
-            for number, member in (made.tagged[each] for each in tags):
-                group = parity.joined(group, number, member, packed(number, member))
-            right = row._replace(data=parity.stored(row.thread, group).data)
-            if not unsound(PARITY, right):
-                made.take(bad, PARITY, row, right)
-                progress = True
-    return progress
-
-
 def _repieced(made: Recovered, bad: Bad, group: _Group, lost: int) -> tuple[Table, Any] | None:
     """A large row of which one piece is damaged: rebuild that piece from the XOR of all."""
     if len(group.tags) != 1 or len(group.row.data) != PIECE:
@@ -259,26 +236,6 @@ def _replaced(rows: Sequence[Any], table: Table, new: Any) -> Any:
     own = key_of(table, new)
     same = [row for row in rows if key_of(table, row) == own]
     return next(iter(same or [row for row in rows if row.sum == new.sum]), None)
-
-
-# ---- two rows that got each other's columns
-
-
-def _by_pairs(made: Recovered, bad: Bad) -> bool:
-    for table in [*bad]:
-        others = [name for name in table.names if name not in table.key]
-        exchanges = [others, *([name] for name in table.names)]
-        rows = bad[table][:_MOST]
-        for at, one in enumerate(rows):
-            for other in rows[at + 1 :]:
-                for names in exchanges:
-                    a = one._replace(**{name: getattr(other, name) for name in names})
-                    b = other._replace(**{name: getattr(one, name) for name in names})
-                    if not unsound(table, a) and not unsound(table, b):
-                        made.take(bad, table, one, a)
-                        made.take(bad, table, other, b)
-                        return True
-    return False
 
 
 # ---- one flipped bit

@@ -6,7 +6,6 @@ agree with the events can't be told without them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,47 +13,25 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from langgraph_wyrd.checkpoints import (
-    lookup,
-    projection,
-    search,
-    states,
-    working,
-)
+from langgraph_wyrd.checkpoints import listing, lookup, projection, search, states, working
 from langgraph_wyrd.checkpoints.read import LOST_SAID
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.errors import DatabaseDamaged, KeyMissing, ThreadNotFound, WyrdError
-from langgraph_wyrd.recovery.mend import (
-    Place,
-    differing,
-    fits,
-    locked,
-    remade,
-    salvaged,
-    ungrouped,
+from langgraph_wyrd.errors import (
+    CheckpointDamaged,
+    DatabaseDamaged,
+    KeyMissing,
+    ThreadNotFound,
+    WyrdError,
 )
+from langgraph_wyrd.recovery.mend import Place, differing, fits, locked, remade, salvaged, ungrouped
 from langgraph_wyrd.recovery.repair import TABLES as RECOVERED
 from langgraph_wyrd.recovery.repair import Recovered, flipped_back, is_write
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.wording import count
-from langgraph_wyrd.storage import schema
-from langgraph_wyrd.storage.engine import Engine, Job
+from langgraph_wyrd.storage import schema, tables
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import delete, fetch, key_of, unsound, upsert
+from langgraph_wyrd.storage.rows import delete, fetch, key_of, unsound, upsert, with_texts
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import (
-    CHECKPOINTS,
-    MIGRATIONS,
-    OPEN_LOOPS,
-    PARITY,
-    SNAPSHOTS,
-    TABLES,
-    THREADS,
-    WRITES,
-    Column,
-    Table,
-    ThreadRow,
-)
 
 RIGHT = "can be restored to the byte"
 ANEW = "a repair makes it again from what it is derived of"
@@ -136,7 +113,8 @@ _THERE = {
 
 
 def verifying(
-    engine: Engine,
+    do: Callable[[str, Callable[[], Script[Any]]], Any],
+    dialect: str,
     codec: Codec,
     thread_id: str | None,
     *,
@@ -145,62 +123,53 @@ def verifying(
     pages: bool,
     forget: Callable[[str], None],
     reader: working.Reader | None = None,
-) -> Callable[[Callable[..., Job]], Flow]:
-    """The flow that looks at one thread, or at all of a database.
+) -> Flow:
+    """Look at one thread, or at all of a database; yields what `do` makes of each script to run.
 
     `forget` drops a repaired thread from the cache. With a `reader`, threads are noted of which
     older extractors read the working state, or none.
     """
-    dialect = engine.driver.dialect
 
-    def run(make: Callable[..., Job]) -> Flow:
-        def posted(kind: str, script: Callable[[], Script[Any]]) -> Flow:
-            job = make(kind, script)
-            engine.post(job)
-            return (yield job)
+    def settled(look: Callable[[], Any], mend: Callable[[], Any]) -> Flow:
+        """What is found, and, after a repair, what is left."""
+        seen: list[Finding] = yield do("read", look)
+        broken = any(each.table in ("the file", "the database") for each in seen)
+        if not repair or broken or not any(each.repairable for each in seen):
+            return seen
+        yield do("mend", mend)
+        left: list[Finding] = yield do("read", look)
+        gone = [each for each in seen if each.damage and each not in left]
+        return [*(replace(each, repaired=True) for each in gone), *left]
 
-        def settled(look: Callable[[], Any], mend: Callable[[], Any]) -> Flow:
-            """What is found, and, after a repair, what is left."""
-            seen: list[Finding] = yield from posted("read", look)
-            broken = any(each.table in ("the file", "the database") for each in seen)
-            if not repair or broken or not any(each.repairable for each in seen):
-                return seen
-            yield from posted("mend", mend)
-            left: list[Finding] = yield from posted("read", look)
-            gone = [each for each in seen if each.damage and each not in left]
-            return [*(replace(each, repaired=True) for each in gone), *left]
-
-        database = partial(_database, dialect, pages), partial(_repaired_database, dialect)
-        found: list[Finding] = []
-        of_threads: list[Finding] = []
-        if thread_id is None:
-            found = yield from settled(*database)
-        names = yield from posted("read", partial(_threads, thread_id))
-        if thread_id is not None and not names:
-            raise ThreadNotFound(f"there is no thread {given(thread_id)!r}")
-        for done, name in enumerate(names, 1):
-            try:
-                of_threads += yield from settled(
-                    partial(_thread, dialect, codec, name, reader),
-                    partial(_repaired, dialect, codec, name),
-                )
-            except DatabaseDamaged as error:
-                what = error.said or str(error)
-                of_threads.append(Finding(error.of, given(name), "pages", what, error.remedy))
-            if repair:
-                forget(name)
-            if progress is not None:
-                progress(done, len(names))
-        if thread_id is not None:
-            return Report(len(names), tuple(of_threads))
-        if repair and of_threads:  # what they lacked is stored elsewhere by now
-            left = yield from settled(*database)
-            again = [replace(each, repaired=False) for each in left]
-            gone = [each for each in found if each.repaired or each not in again]
-            found = [*(replace(each, repaired=True) for each in gone), *left]
-        return Report(len(names), (*found, *of_threads))
-
-    return run
+    database = partial(_database, dialect, pages), partial(_repaired_database, dialect)
+    found: list[Finding] = []
+    of_threads: list[Finding] = []
+    if thread_id is None:
+        found = yield from settled(*database)
+    names = yield do("read", partial(_threads, thread_id))
+    if thread_id is not None and not names:
+        raise ThreadNotFound(f"there is no thread {given(thread_id)!r}")
+    for done, name in enumerate(names, 1):
+        try:
+            of_threads += yield from settled(
+                partial(_thread, dialect, codec, name, reader),
+                partial(_repaired, dialect, codec, name),
+            )
+        except DatabaseDamaged as error:
+            what = error.said or str(error)
+            of_threads.append(Finding(error.of, given(name), "pages", what, error.remedy))
+        if repair:
+            forget(name)
+        if progress is not None:
+            progress(done, len(names))
+    if thread_id is not None:
+        return Report(len(names), tuple(of_threads))
+    if repair and of_threads:  # what they lacked is stored elsewhere by now
+        left = yield from settled(*database)
+        again = [replace(each, repaired=False) for each in left]
+        gone = [each for each in found if each.repaired or each not in again]
+        found = [*(replace(each, repaired=True) for each in gone), *left]
+    return Report(len(names), (*found, *of_threads))
 
 
 # ---- the threads
@@ -210,13 +179,13 @@ def _threads(thread_id: str | None) -> Script[list[str]]:
     """The threads to look at, also those whose own row is missing."""
     if thread_id is None:
         rows = yield Query("SELECT thread_id, key FROM wyrd_threads")
-        sound = yield from fetch(PARITY, "WHERE name IS NOT NULL")
+        sound = yield from fetch(tables.PARITY, "WHERE name IS NOT NULL")
     else:
         rows = yield Query(
             "SELECT thread_id, key FROM wyrd_threads WHERE thread_id = ?", (thread_id,)
         )
-        sound = yield from fetch(PARITY, name=thread_id)
-    names = {each.thread: each.name or "" for each in sound if not unsound(PARITY, each)}
+        sound = yield from fetch(tables.PARITY, name=thread_id)
+    names = {each.thread: each.name or "" for each in sound if not unsound(tables.PARITY, each)}
     own = {row[0] for row in rows if isinstance(row[0], str) and row[1] not in names}
     return sorted(own | set(names.values()))
 
@@ -250,17 +219,17 @@ def _thread(
         if number:
             many = one if number == 1 else one.replace("row", "rows", 1)
             what = f"{number:,} {many} that its parity names can't be found"
-            note(PARITY.name, "groups", what, remedy)
+            note(tables.PARITY.name, "groups", what, remedy)
     if not found.lost and (loose := ungrouped(found)):
-        note(PARITY.name, "groups", f"{count(loose, 'row')} without parity", ANEW)
+        note(tables.PARITY.name, "groups", f"{count(loose, 'row')} without parity", ANEW)
     for what in _thread_row(place, found):
-        note(THREADS.name, "its row", what, ANEW)
+        note(tables.THREADS.name, "its row", what, ANEW)
     if place.row is not None and _lost(place.row, found):
-        note(CHECKPOINTS.name, "all", f"{LOST_SAID}, though the thread had some", STAYS)
+        note(tables.CHECKPOINTS.name, "all", f"{LOST_SAID}, though the thread had some", STAYS)
     for where, what in _paths(found):
-        note(CHECKPOINTS.name, where, what, EARLIER)
+        note(tables.CHECKPOINTS.name, where, what, EARLIER)
     missing = yield from _missing(dialect)
-    for table in TABLES.values():
+    for table in tables.TABLES.values():
         if table in RECOVERED or "thread" not in table.names or table.name in missing:
             continue
         for each in (yield from fetch(table, thread=place.key)):
@@ -273,25 +242,25 @@ def _thread(
             note(where, "rows", what, ANEW)
     row = None if place.row is None else lookup.thread_of(dialect, name, place.row)
     if row is not None and not row.deleted and reader is not None and reader.has_to_read(row):
-        note(THREADS.name, "its working state", STALE, LOOKED_AT, damage=False)
-    for each in found.sound[CHECKPOINTS]:
+        note(tables.THREADS.name, "its working state", STALE, LOOKED_AT, damage=False)
+    for each in found.sound[tables.CHECKPOINTS]:
         if each.parent is not None and each.parent >= each.id:
             what = f"it sorts before its parent {given(each.parent)}: two clocks differed"
-            note(CHECKPOINTS.name, given(each.id), what, NONE, damage=False)
+            note(tables.CHECKPOINTS.name, given(each.id), what, NONE, damage=False)
     return made
 
 
-def _where(table: Table, row: Any) -> str:
+def _where(table: tables.Table, row: Any) -> str:
     values = [getattr(row, name) for name in table.key if name != "thread"]
     return ", ".join(given(str(value)) if value != "" else "root" for value in values)
 
 
-def _remedy(table: Table, row: Any) -> str:
-    if table is CHECKPOINTS:
+def _remedy(table: tables.Table, row: Any) -> str:
+    if table is tables.CHECKPOINTS:
         return EVENTS if unsound(table, row) == ("events_sum",) else EARLIER
-    if table is WRITES:
+    if table is tables.WRITES:
         return AGAIN
-    return DROPPED if table is SNAPSHOTS else ANEW if table is PARITY else STAYS
+    return DROPPED if table is tables.SNAPSHOTS else ANEW if table is tables.PARITY else STAYS
 
 
 def _thread_row(place: Place, found: Recovered) -> Iterator[str]:
@@ -303,18 +272,18 @@ def _thread_row(place: Place, found: Recovered) -> Iterator[str]:
     if right is not None:
         for column in differing(place.row, right):
             yield f"its {column} is not what its checkpoints say"
-        if wrong := _unlike(THREADS, place.row):
+        if wrong := _unlike(tables.THREADS, place.row):
             yield wrong
 
 
-def _lost(row: ThreadRow, found: Recovered) -> bool:
+def _lost(row: tables.ThreadRow, found: Recovered) -> bool:
     """Whether a thread had a head, and no finding says why all its checkpoints are gone."""
-    left = any(each.ns == "" for each in found.sound[CHECKPOINTS])
-    reported = found.absent or any(table is CHECKPOINTS for table, _ in found.broken)
+    left = any(each.ns == "" for each in found.sound[tables.CHECKPOINTS])
+    reported = found.absent or any(table is tables.CHECKPOINTS for table, _ in found.broken)
     return row.head is not None and row.deleted_at is None and not left and not reported
 
 
-def _unlike(table: Table, row: Any) -> str:
+def _unlike(table: tables.Table, row: Any) -> str:
     """What of a row is not as its table is declared."""
     if table.sums and unsound(table, row):
         return "it fails its checksum"
@@ -326,11 +295,11 @@ def _unlike(table: Table, row: Any) -> str:
 
 def _paths(found: Recovered) -> Iterator[tuple[str, str]]:
     """Checkpoints whose path ends nowhere."""
-    rows = {(row.ns, row.id): row for row in found.sound[CHECKPOINTS]}
-    lost = {(row.ns, row.id) for table, row in found.broken if table is CHECKPOINTS}
-    snapshots = found.sound[SNAPSHOTS]
+    rows = {(row.ns, row.id): row for row in found.sound[tables.CHECKPOINTS]}
+    lost = {(row.ns, row.id) for table, row in found.broken if table is tables.CHECKPOINTS}
+    snapshots = found.sound[tables.SNAPSHOTS]
     whole = {(row.ns, row.checkpoint, row.stamp) for row in snapshots if row.channel == ""}
-    for row in found.sound[CHECKPOINTS]:
+    for row in found.sound[tables.CHECKPOINTS]:
         if row.built_on is None or (row.ns, row.id, row.stamp) in whole:
             continue
         before = rows.get((row.ns, row.built_on))
@@ -343,7 +312,7 @@ def _paths(found: Recovered) -> Iterator[tuple[str, str]]:
 # ---- the public tables
 
 
-def _shown(dialect: str, codec: Codec, name: str, row: ThreadRow) -> Script[list[tuple[str, str]]]:
+def _shown(dialect: str, codec: Codec, name: str, row: Any) -> Script[list[tuple[str, str]]]:
     """Where the public tables do not show what the events say."""
     if row.status is None:
         return []  # nothing was read of it yet
@@ -353,62 +322,43 @@ def _shown(dialect: str, codec: Codec, name: str, row: ThreadRow) -> Script[list
     except KeyMissing:
         return []
     state = working.visible(thread)
-    steps = projection.changes(row.key, given(name), WorkingState(), state, thread.head or "")
+    steps = projection.changes(
+        row.key, given(name), WorkingState(), state, thread.head or "", codec.sealer
+    )
     steps += yield from states.over(dialect, codec, thread, thread.head, state)
     wrong = []
     for table in projection.PUBLIC:
-        sealed = codec.sealer is not None
         made = [table.row._make(step.params) for step in steps if step.sql == upsert(table)]
-        held = yield from fetch(table, thread=row.key)
-        if table is OPEN_LOOPS:  # what was declared and is over stays, whatever branch it is of
-            ids = {each.id for each in made}
-            held = [each for each in held if each.id in ids or not _is_old_fact(each)]
-        shown = _plain(table, held, sealed=sealed, parsed=dialect == "postgres")
-        if shown != _plain(table, made, sealed=sealed, parsed=False):
+        held = [*map(table.row._make, (yield Query(with_texts(table), (row.key,))))]
+        if table is tables.OPEN_LOOPS:  # what was declared and is over stays
+            there = {each.id for each in made}
+            facts = [each for each in held if each.rule == "edit" or each.kind == "decision"]
+            old = {each.id for each in facts if (each.closed_at or each.closed_in) is not None}
+            held = [each for each in held if each.id in there or each.id not in old]
+        try:
+            same = _items(codec, table, held) == _items(codec, table, made)
+        except (CheckpointDamaged, TypeError, ValueError):
+            same = False
+        if not same:
             wrong.append((table.name, "rows differ from the events"))
     right = projection.columns(state, row.key, None)
     for column, value in zip(_SHOWN, right, strict=True):
-        if codec.sealer is not None and column in THREADS.encrypted:
+        if codec.sealer is not None and column in tables.THREADS.encrypted:
             continue
         if column in ("reason", "due") and row.status == state.status == "due":
             continue  # while a step runs, the row still names the tasks of it that have ended
         if getattr(row, column) != value and (column != "title" or value is not None):
-            wrong.append((THREADS.name, f"its {column} differs from the events"))
+            wrong.append((tables.THREADS.name, f"its {column} differs from the events"))
     return wrong
 
 
 _SHOWN = ("status", "reason", "due", "title", "open_loops", "open_todos")
 
 
-def _is_old_fact(row: Any) -> bool:
-    over = row.closed_at is not None or row.closed_in is not None
-    return over and (row.rule == "edit" or row.kind == "decision")
-
-
-def _plain(table: Table, rows: Sequence[Any], *, sealed: bool, parsed: bool) -> Any:
-    """Rows by their ids, alike on both databases; of encrypted columns only whether they are null.
-
-    `parsed`: columns of JSON are no text any more.
-    """
-    hidden = table.encrypted if sealed else ()
-    return {
-        row.id: [
-            "" if column.name in hidden and value is not None else _alike(column, value, parsed)
-            for column, value in zip(table.columns, row, strict=True)
-        ]
-        for row in rows
-    }
-
-
-def _alike(column: Column, value: Any, parsed: bool) -> Any:
-    if column.name == "changed_in":  # which may name any later checkpoint
-        return None
-    with suppress(TypeError, ValueError, RecursionError):  # else it is damaged, and differs
-        if column.kind == "json" and not parsed:
-            return json.loads(value)
-        if column.kind == "time" and isinstance(value, str):
-            return datetime.fromisoformat(value)
-    return bool(value) if column.kind == "bool" else value
+def _items(codec: Codec, table: tables.Table, rows: Sequence[Any]) -> dict[str, Any]:
+    """What the rows of a public table say: each item, and its place in a list."""
+    item = listing.item_of(table)
+    return {row.id: (item(codec.open(table, row)), getattr(row, "place", 0)) for row in rows}
 
 
 # ---- repair
@@ -441,22 +391,22 @@ def _database(dialect: str, pages: bool) -> Script[list[Finding]]:
                 found.append(Finding(DatabaseDamaged.of, None, "pages", str(said), remedy))
     missing = yield from _missing(dialect)
     for name in missing:
-        remedy = ANEW if _remakes(TABLES[name]) else STAYS
+        remedy = ANEW if _remakes(tables.TABLES[name]) else STAYS
         found.append(Finding(name, None, "the table", "it is missing", remedy))
     rows = yield Query("SELECT version, name, min_reader FROM wyrd_migrations ORDER BY version")
     if [tuple(row) for row in rows] != [tuple(each) for each in schema.APPLIED]:
         what = "they are not those of the migrations that were applied"
-        found.append(Finding(MIGRATIONS.name, None, "rows", what, RIGHT))
+        found.append(Finding(tables.MIGRATIONS.name, None, "rows", what, RIGHT))
     for table, _, remedy in (yield from _homeless(missing)):
         what = "it is of a thread that is not there"
         found.append(Finding(table.name, None, "a row of no thread", what, remedy))
     return found
 
 
-def _homeless(missing: Collection[str]) -> Script[list[tuple[Table, Any, str]]]:
+def _homeless(missing: Collection[str]) -> Script[list[tuple[tables.Table, Any, str]]]:
     """Rows of no thread, and what a repair does about each."""
-    found: list[tuple[Table, Any, str]] = []
-    for table in TABLES.values():
+    found: list[tuple[tables.Table, Any, str]] = []
+    for table in tables.TABLES.values():
         if table.names[0] != "thread" or table.name in missing:
             continue
         for row in (
@@ -480,7 +430,7 @@ def _homeless(missing: Collection[str]) -> Script[list[tuple[Table, Any, str]]]:
 
 def _missing(dialect: str) -> Script[list[str]]:
     found = []
-    for name in TABLES:
+    for name in tables.TABLES:
         try:
             there = yield Query(_THERE[dialect].format(name))
         except WyrdError:
@@ -490,17 +440,17 @@ def _missing(dialect: str) -> Script[list[str]]:
     return found
 
 
-def _remakes(table: Table) -> bool:
+def _remakes(table: tables.Table) -> bool:
     """Whether nothing is lost with a table that a repair makes again."""
-    return table.role != "source" and table is not THREADS
+    return table.role != "source" and table is not tables.THREADS
 
 
 def _repaired_database(dialect: str) -> Script[None]:
     missing = yield from _missing(dialect)
     for statement in schema.statements(dialect):  # type: ignore[arg-type]
-        if any(f" {name} " in f"{statement} " for name in missing if _remakes(TABLES[name])):
+        if any(f" {name} " in f"{statement} " for name in missing if _remakes(tables.TABLES[name])):
             yield Command(statement)
-    left = [name for name in missing if not _remakes(TABLES[name])]
+    left = [name for name in missing if not _remakes(tables.TABLES[name])]
     for table, row, remedy in (yield from _homeless(left)):
         if remedy == AWAY:
             yield Command(delete(table, *table.key), [key_of(table, row)])

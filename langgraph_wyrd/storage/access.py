@@ -13,19 +13,14 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from langgraph_wyrd.errors import (
-    InvalidInput,
-    KeyMissing,
-    PlainStore,
-    ReadOnlyDatabase,
-    WyrdError,
-)
+from langgraph_wyrd.errors import InvalidInput, KeyMissing, PlainStore, ReadOnlyDatabase, WyrdError
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.storage.engine import Connection, Driver
 from langgraph_wyrd.storage.names import given
@@ -34,16 +29,12 @@ from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import KEYS, TABLES, THREADS, KeyRow
 
 if TYPE_CHECKING:
-    from langgraph_wyrd.storage import ciphers, encryption, keyring
-    from langgraph_wyrd.storage.ciphers import Cipher, RingCipher
-    from langgraph_wyrd.storage.encryption import Sealer
-    from langgraph_wyrd.storage.keyring import KeyRing
+    from langgraph_wyrd.storage import encryption
+    from langgraph_wyrd.storage.encryption import Cipher, KeyRing, RingCipher, Sealer
 else:
-    ciphers, encryption, keyring = lazy("storage.ciphers", "storage.encryption", "storage.keyring")
+    encryption = lazy("storage.encryption")
 
 logger = logging.getLogger("langgraph_wyrd")
-
-T = TypeVar("T")
 
 SERDE = "(serde)"  # the key id that stands for a serde's own key; no ring has such an id
 _OWNER, _PLACE, _TEXT = "wyrd_keys", b"proof", b"langgraph-wyrd"
@@ -75,8 +66,8 @@ class Access:
                 raise InvalidInput(
                     "keys= and serde=EncryptedSerializer(…) would encrypt twice: pass one of them"
                 )
-            ring = keys if isinstance(keys, keyring.KeyRing) else keyring.KeyRing(keys)
-            self._ring = ciphers.RingCipher(ring)
+            ring = keys if isinstance(keys, encryption.KeyRing) else encryption.KeyRing(keys)
+            self._ring = encryption.RingCipher(ring)
             self.ring = encryption.Sealer(self._ring)
         self._serde = serde
         self._locked: Sealer | None = None  # of an encrypted store that was opened without keys
@@ -132,7 +123,8 @@ class Access:
         with self._guard:
             if self._looked and not writes:
                 return
-            rows, begun = connection.read(_look())
+            proofs = Query("SELECT id, proof FROM wyrd_keys")
+            rows, begun = connection.read(_asked([proofs, Query(_BEGINNINGS)]))
             known = {row[0]: row[1] for row in rows}
             beginnings = [bytes(row[0]) for row in begun if isinstance(row[0], bytes | memoryview)]
             sealer = self.sealer(self._serde)
@@ -145,7 +137,7 @@ class Access:
                 self._lock(known, beginnings)
             if marked is not None:
                 with suppress(ReadOnlyDatabase):  # then nothing is written with it either
-                    connection.write(_marked(marked))
+                    connection.write(_asked(Command(upsert(KEYS), [marked])))
             self._looked = True
 
     def _lock(self, known: Mapping[Any, Any], begun: Sequence[bytes]) -> None:
@@ -159,7 +151,7 @@ class Access:
             logger.warning(
                 "the store is encrypted: open it with %s to read or write what is in it", what
             )
-            locked = encryption.Sealer(ciphers.Locked(what))
+            locked = encryption.Sealer(encryption.Locked(what))
         if locked is None and self._locked is None:
             return
         self._locked = locked
@@ -170,22 +162,24 @@ class Access:
         self, cipher: RingCipher, known: Mapping[Any, Any], begun: Sequence[bytes]
     ) -> KeyRow | None:
         ring = cipher.ring
-        proven, others = _proven(cipher, known, begun)
-        if begun and not proven and not others:
+        proven: set[str] = set()  # the ring's keys that the store is encrypted with
+        refused: dict[str, KeyMissing] = {}  # others, by their ids
+        for id, held in [*known.items(), *((None, each) for each in begun)]:
+            try:
+                proven.add(cipher.whose(held if id is None else encryption.of_text(held)))
+            except encryption.NotOpened:
+                if id is not None:
+                    _damaged_proof(id)
+            except KeyMissing as error:
+                if error.key_id in ring.ids:
+                    raise
+                refused[error.key_id] = error
+        if refused and not proven:
+            raise refused[max(refused)]
+        if begun and not proven:
             raise PlainStore(
                 "keys= was given, and the threads of this store are not encrypted: copy them "
                 "into a new store (`port.copy`)"
-            )
-        if others and not proven:
-            id = max(others)
-            if not id:
-                raise KeyMissing(
-                    "the store is encrypted by a serde: open it with that serde=, without keys="
-                )
-            raise KeyMissing(
-                f"the store is encrypted with the keys {', '.join(sorted(others))}, and the ring "
-                f"has only {', '.join(ring.ids)}",
-                key_id=id,
             )
         if ring.newest in known and _opens(cipher, known[ring.newest]):
             return None
@@ -198,7 +192,7 @@ class Access:
         cipher, held = sealer.cipher, known.get(SERDE)
         if held is not None and _opens(cipher, held):
             return None
-        rings = sorted(id for id in known if isinstance(id, str) and keyring.ID.fullmatch(id))
+        rings = sorted(id for id in known if isinstance(id, str) and encryption.ID.fullmatch(id))
         sealed = [each for each in begun if _is_sealed(each)]
         if rings or any(each[1:2] != b"\0" for each in sealed):
             raise KeyMissing("the store is encrypted with a key ring: open it with keys=")
@@ -218,44 +212,10 @@ class Access:
         return proof(cipher, SERDE)
 
 
-def _proven(
-    cipher: RingCipher, known: Mapping[Any, Any], begun: Sequence[bytes]
-) -> tuple[set[str], set[str]]:
-    """The ring's keys that the store is encrypted with, and others ("" stands for a serde).
-
-    Where no proof tells, stored rows do.
-    """
-    proven: set[str] = set()
-    others: set[str] = set()
-    for id, held in known.items():
-        try:
-            sealed = ciphers.of_text(held)
-            if not ciphers.id_of(ciphers.head_of(sealed)):
-                others.add("")
-                continue
-            cipher.open(_OWNER, _PLACE, sealed)
-            proven.add(cipher.whose(sealed))
-        except ciphers.NotOpened:
-            _damaged_proof(id)
-        except KeyMissing as error:
-            if error.key_id == id and id in cipher.ring.ids:
-                raise KeyMissing(
-                    f"the key {id!r} is another one than the key {id!r} of this store", key_id=id
-                ) from error
-            others.add(error.key_id)
-    for each in () if proven else begun:
-        with suppress(ciphers.NotOpened):
-            try:
-                proven.add(cipher.whose(each))
-            except KeyMissing as error:
-                others.add(error.key_id)
-    return proven, others
-
-
 def _opens(cipher: Cipher, held: Any) -> bool:
     """Whether a proof is of this cipher's key."""
-    with suppress(ciphers.NotOpened, KeyMissing):
-        return cipher.open(_OWNER, _PLACE, ciphers.of_text(held)) == _TEXT
+    with suppress(encryption.NotOpened, KeyMissing):
+        return cipher.open(_OWNER, _PLACE, encryption.of_text(held)) == _TEXT
     return False
 
 
@@ -263,14 +223,16 @@ def serde_sealer(serde: Any) -> Sealer:
     """What seals rows through a serde: by its cipher, or (any other than JsonPlusSerializer, which
     counts as encrypting) by the serde itself."""
     if type(serde) is EncryptedSerializer:
-        cipher = ciphers.SerdeCipher(serde.cipher.encrypt, serde.cipher.decrypt)
+        cipher = encryption.SerdeCipher(serde.cipher.encrypt, serde.cipher.decrypt)
         return encryption.Sealer(cipher, _ROW_COST)
     texts: bool | None = None  # whether it takes bytes only as text, as a serde of JSON does
 
     def encrypt(data: bytes) -> tuple[str, bytes]:
         nonlocal texts
         if texts is None:
-            texts = not _takes_bytes(serde)
+            texts = True
+            with suppress(Exception):
+                texts = serde.loads_typed(serde.dumps_typed(_TEXT)) != _TEXT
         made: tuple[str, bytes] = serde.dumps_typed(b64encode(data).decode() if texts else data)
         return made
 
@@ -278,20 +240,12 @@ def serde_sealer(serde: Any) -> Sealer:
         found = serde.loads_typed((tag, data))
         return b64decode(found, validate=True) if type(found) is str else found
 
-    return encryption.Sealer(ciphers.SerdeCipher(encrypt, decrypt), _ROW_COST)
-
-
-def _takes_bytes(serde: Any) -> bool:
-    """Whether a serde gives bytes back as they were."""
-    try:
-        return bool(serde.loads_typed(serde.dumps_typed(_TEXT)) == _TEXT)
-    except Exception:
-        return False
+    return encryption.Sealer(encryption.SerdeCipher(encrypt, decrypt), _ROW_COST)
 
 
 def proof(cipher: Cipher, id: str) -> KeyRow:
     """The row that proves a key."""
-    text = ciphers.as_text(cipher.seal(_OWNER, _PLACE, _TEXT))
+    text = encryption.as_text(cipher.seal(_OWNER, _PLACE, _TEXT))
     return KeyRow(id, text, datetime.now(timezone.utc).isoformat())
 
 
@@ -301,21 +255,16 @@ def _damaged_proof(id: Any) -> None:
 
 def _is_sealed(data: bytes) -> bool:
     try:
-        ciphers.head_of(data)
-    except ciphers.NotSealed:
+        encryption.head_of(data)
+    except encryption.NotSealed:
         return False
-    except ciphers.NotOpened:
+    except encryption.NotOpened:
         return data[:1] == bytes((SEALED,))
     return True
 
 
-def _look() -> Script[Any]:
-    found = yield [Query("SELECT id, proof FROM wyrd_keys"), Query(_BEGINNINGS)]
-    return found
-
-
-def _marked(row: KeyRow) -> Script[None]:
-    yield Command(upsert(KEYS), [row])
+def _asked(step: Any) -> Script[Any]:
+    return (yield step)
 
 
 def _opens_any(sealer: Sealer) -> Script[bool]:
@@ -323,7 +272,7 @@ def _opens_any(sealer: Sealer) -> Script[bool]:
     for table, name in _SAMPLES:
         for row in (yield from fetch(table, f"LIMIT {_SAMPLE}")):
             if not unsound(table, row):
-                with suppress(ciphers.NotOpened):
+                with suppress(encryption.NotOpened):
                     if sealer.opened(table, row, name) is not None:
                         return True
     return False
@@ -336,25 +285,19 @@ class _Naming:
     """A connection whose KeyMissing errors name the thread, which rows know by a number."""
 
     def __init__(self, inner: Connection) -> None:
-        self._inner = inner
-        self.merge = inner.merge
-        self.clean = inner.clean
-        self.close = inner.close
+        self.merge, self.clean, self.close = inner.merge, inner.clean, inner.close
+        self._read = inner.read
+        self.read = partial(self._named, inner.read)
+        self.write = partial(self._named, inner.write)
 
-    def read(self, script: Script[T]) -> T:
-        return self._named(self._inner.read, script)
-
-    def write(self, script: Script[T]) -> T:
-        return self._named(self._inner.write, script)
-
-    def _named(self, run: Callable[[Script[T]], T], script: Script[T]) -> T:
+    def _named(self, run: Callable[[Script[Any]], Any], script: Script[Any]) -> Any:
         try:
             return run(script)
         except KeyMissing as error:
             owner, error.owner = error.owner, None
             if owner is not None and not error.thread_id:
                 with suppress(WyrdError):
-                    rows = self._inner.read(fetch(THREADS, key=owner))
+                    rows = self._read(fetch(THREADS, key=owner))
                     error.thread_id = given(rows[0].thread_id) if rows else ""
                 error.args = (f"thread {error.thread_id!r}, {error.place}: {error.args[0]}",)
             raise

@@ -10,6 +10,7 @@ import contextlib
 import inspect
 import logging
 import math
+import socket
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -47,7 +48,6 @@ try:
 except ImportError as error:
     raise MissingExtra("Postgres needs psycopg: pip install 'langgraph-wyrd[postgres]'") from error
 
-from langgraph_wyrd.storage import postgres_watch
 from langgraph_wyrd.storage.postgres_pipeline import Pipeline, Rows
 
 T = TypeVar("T")
@@ -61,14 +61,13 @@ _STATUS = b"SELECT pg_xact_status(%s::text::xid8), pg_postmaster_start_time()::t
 _ASKED = 100  # times, while a transaction has not ended yet
 _LOCK = 0x77797264  # "wyrd"
 _TAKEOVER = 8.0  # seconds in which one of several hosts may take over from another
+PATIENCE = 5.0  # seconds that an answer may take at least
+SECOND = 10.0  # seconds that a second connection may take
 _POOL = ("min_size", "max_size", "max_idle", "max_lifetime", "reconnect_timeout", "num_workers",
          "max_waiting", "name")  # fmt: skip
 
 
-_UNPREPARED = (
-    psycopg.errors.InvalidSqlStatementName,
-    psycopg.errors.DuplicatePreparedStatement,
-)
+_UNPREPARED = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement)
 _CLASHES = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 
 
@@ -150,8 +149,8 @@ class PostgresDriver:
 
     def connect(self, *, writes: bool) -> PostgresConnection:
         raw = self._reached()
-        second = partial(self._dial, postgres_watch.SECOND)
-        watch = postgres_watch.Watch(raw, self._patience, second)
+        second = partial(self._dial, SECOND)
+        watch = Watch(raw, self._patience, second)
         try:
             raw.adapters.register_dumper(int, Int8BinaryDumper)
             if self.prepares:
@@ -193,7 +192,7 @@ class PostgresDriver:
     @property
     def _patience(self) -> float:
         """How long an answer is waited for before anybody asks why."""
-        return max(self._timeout, postgres_watch.PATIENCE)
+        return max(self._timeout, PATIENCE)
 
     def _dial(self, patience: float) -> psycopg.Connection[Any]:
         conninfo = self._conninfo
@@ -201,7 +200,12 @@ class PostgresDriver:
             made = self._connect()
             if not isinstance(made, str):
                 if not isinstance(made, psycopg.Connection):
-                    raise _not_a_connection(made)
+                    if inspect.iscoroutine(made):
+                        made.close()
+                    raise InvalidInput(
+                        f"connect= made a {type(made).__name__}: it must return a "
+                        "psycopg.Connection, as psycopg.connect does, or a connection string"
+                    )
                 made.autocommit = True
                 made.row_factory = tuple_row
                 found: psycopg.Connection[Any] = made
@@ -313,14 +317,14 @@ class PostgresDriver:
             lost(cause) or isinstance(cause, psycopg.errors.ReadOnlySqlTransaction)
         )
 
-    def refuse_silence(self, watch: postgres_watch.Watch) -> None:
+    def refuse_silence(self, watch: Watch) -> None:
         """Raise if a connection was cut because nobody spoke; that is not tried a second time."""
-        why, watch.lost = watch.lost, ""
-        if why:
+        if watch.lost:
+            watch.lost = False
             self.age += 1  # those that were opened when this one was may be cut off as well
-            kind = NoAnswer if why is postgres_watch.NOTHING else ConnectionLost
-            raise kind(
-                f"{self._where}: the server has not answered for {self._patience:g} s, and {why}"
+            raise NoAnswer(
+                f"{self._where}: the server has not answered for {self._patience:g} s, and it "
+                "answers no new connection either"
             ) from None
 
     def has_committed(self, xid: str, started: str) -> bool:
@@ -369,12 +373,7 @@ class PostgresConnection:
     """See `storage.engine.Connection`."""
 
     def __init__(
-        self,
-        driver: PostgresDriver,
-        raw: psycopg.Connection[Any],
-        watch: postgres_watch.Watch,
-        *,
-        waits: bool,
+        self, driver: PostgresDriver, raw: psycopg.Connection[Any], watch: Watch, *, waits: bool
     ) -> None:
         self._driver = driver
         self._waits = waits  # for the answer to a reading transaction's COMMIT, too
@@ -492,13 +491,72 @@ class PostgresConnection:
             raise
 
 
-def _not_a_connection(made: Any) -> InvalidInput:
-    if inspect.iscoroutine(made):
-        made.close()
-    return InvalidInput(
-        f"connect= made a {type(made).__name__}: it must return a psycopg.Connection, as "
-        "psycopg.connect does, or a connection string"
-    )
+# ---- silence
+
+
+class Watch:
+    """Notices a server, or a way to it, that has fallen silent; `lost` says that it was cut off.
+
+    A server that hangs, or a network that drops packets, looks to a client just as one that is
+    busy. So whoever has waited for one answer for longer than the limit opens a `second`
+    connection. If nobody answers there either, the first one is cut, which ends the waiting. A
+    server that is at work is waited for however long it takes.
+    """
+
+    def __init__(
+        self,
+        raw: psycopg.Connection[Any],
+        limit: float,
+        second: Callable[[], psycopg.Connection[Any]],
+    ) -> None:
+        self._raw = raw
+        self._limit = limit
+        self._second = second
+        self._wait = raw.wait
+        self.lost = False
+        raw.wait = self._waited  # type: ignore[method-assign]
+
+    def _waited(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._wait(self._watched(gen), *args, **kwargs)
+
+    def _watched(self, gen: Generator[Any, Any, T]) -> Generator[Any, Any, T]:
+        """What psycopg does, which looks up from waiting every tenth of a second."""
+        since, silent = time.monotonic(), False
+        try:
+            wants = next(gen)
+            while True:
+                ready = yield wants
+                if ready:
+                    since, silent = time.monotonic(), False
+                elif silent:  # and no answer came while the second connection was tried
+                    self._cut()
+                elif time.monotonic() - since > self._limit:
+                    silent = not self._is_reached()
+                    since = time.monotonic()
+                wants = gen.send(ready)
+        except StopIteration as end:
+            found: T = end.value
+            return found
+
+    def _is_reached(self) -> bool:
+        try:
+            self._second().close()
+        except psycopg.errors.ConnectionTimeout:
+            return False
+        except psycopg.Error as error:
+            # Whatever the server says, as that it has no connection left: it is there.
+            return "refused" not in str(error) and "unreachable" not in str(error)
+        return True
+
+    def _cut(self) -> None:
+        """End the waiting with an error. To cancel would wait for the server's answer again."""
+        self.lost = True
+        line = socket.socket(fileno=self._raw.fileno())
+        try:
+            with contextlib.suppress(OSError):  # it is down already
+                line.shutdown(socket.SHUT_RDWR)
+        finally:
+            line.detach()  # it is the connection's
 
 
 # ---- errors: what Postgres refused, translated here and nowhere else
@@ -517,50 +575,44 @@ def check_options(conninfo: str, options: Mapping[str, Any]) -> None:
         raise BadUrl(f"Postgres can't be reached by this address: {said(error)}") from error
 
 
+# What a state of the server's means, by how its code begins: the first that fits.
+_MEANINGS: tuple[tuple[str | tuple[str, ...], type[StoreError], str], ...] = (
+    ("55P03", DatabaseBusy,
+     "{where}: somebody else held a lock for longer than the timeout of {timeout:g} s ({said})"),
+    ("57014", StatementTimeout,
+     "{where}: it took longer than the server, or the role, allows ({said}). Nothing of it was "
+     "stored: raise its statement_timeout, or ask for less at once"),
+    (("XX001", "XX002"), DatabaseDamaged,
+     "{where}: pages of it are damaged, and what they held can't be read ({said}). Other threads "
+     "may be whole: verify() says more. An index can be made anew with REINDEX; else restore the "
+     "database from a backup"),
+    ("53100", DatabaseFull,
+     "{where}: no room left for this write, which was not stored ({said}). Make room on the "
+     "server's disk, and the same saver goes on"),
+    ("53", DatabaseBusy, "{where}: no room left for this write, which was not stored ({said})"),
+    ("25006", ReadOnlyDatabase, "{where} can only be read ({said})"),
+    (("42P01", "3F000"), SchemaMissing,
+     "{where} does not have langgraph-wyrd's tables ({said}). {remedy}"),
+    ("42501", StoreError,
+     "{where}: this role may not do that ({said}). Tables can be made by another role: see "
+     'WyrdSaver.ddl(), and setup="never"'),
+    ("25P03", ConnectionLost,
+     "{where}: the server ends a transaction that waits for us too soon, twice ({said}): raise its "
+     "idle_in_transaction_session_timeout"),
+)  # fmt: skip
+
+
 def translated(error: psycopg.Error, where: str, timeout: float) -> WyrdError:
     """The error of ours that says what the driver's means."""
-    text = said(error)
-    state = error.sqlstate or ""
-    if state == "55P03":
-        return DatabaseBusy(
-            f"{where}: somebody else held a lock for longer than the timeout of "
-            f"{timeout:g} s ({text})"
-        )
-    if state == "57014":
-        return StatementTimeout(
-            f"{where}: it took longer than the server, or the role, allows ({text}). Nothing of "
-            "it was stored: raise its statement_timeout, or ask for less at once"
-        )
-    if state in ("XX001", "XX002"):
-        damaged = DatabaseDamaged(
-            f"{where}: pages of it are damaged, and what they held can't be read ({text}). Other "
-            "threads may be whole: verify() says more. An index can be made anew with REINDEX; "
-            "else restore the database from a backup"
-        )
-        damaged.of, damaged.said = "the database", text
-        damaged.remedy = "restore the database from a backup; REINDEX does for an index"
-        return damaged
-    if state.startswith("53"):
-        what = f"{where}: no room left for this write, which was not stored ({text})"
-        if state != "53100":
-            return DatabaseBusy(what)
-        return DatabaseFull(f"{what}. Make room on the server's disk, and the same saver goes on")
-    if state == "25006":
-        return ReadOnlyDatabase(f"{where} can only be read ({text})")
-    if state in ("42P01", "3F000"):
-        remedy = made_again(text)
-        what = f"{where} does not have langgraph-wyrd's tables ({text})"
-        return SchemaMissing(f"{what}. {remedy}" if remedy else what)
-    if state == "42501":
-        return StoreError(
-            f"{where}: this role may not do that ({text}). Tables can be made by another "
-            'role: see WyrdSaver.ddl(), and setup="never"'
-        )
-    if state == "25P03":
-        return ConnectionLost(
-            f"{where}: the server ends a transaction that waits for us too soon, twice ({text}): "
-            "raise its idle_in_transaction_session_timeout"
-        )
+    text, state = said(error), error.sqlstate or ""
+    for code, kind, meaning in _MEANINGS:
+        if state.startswith(code):
+            about = {"remedy": made_again(text), "said": text, "timeout": timeout, "where": where}
+            made = kind(meaning.format(**about).removesuffix(". "))
+            if isinstance(made, DatabaseDamaged):
+                made.of, made.said = "the database", text
+                made.remedy = "restore the database from a backup; REINDEX does for an index"
+            return made
     if lost(error):
         return ConnectionLost(f"{where}: the connection was lost, twice ({text})")
     return StoreError(f"{where}: {text}")

@@ -96,6 +96,16 @@ def select(table: Table, *by: str, order: str = "") -> str:
 
 
 @lru_cache
+def with_texts(table: Table) -> str:
+    """All columns of the rows of one thread, JSON as text: Postgres would make objects of it."""
+    columns = [
+        f"CAST({column.name} AS TEXT)" if column.kind == "json" else column.name
+        for column in table.columns
+    ]
+    return f"SELECT {', '.join(columns)} FROM {table.name} WHERE {table.placed_by} = ?"
+
+
+@lru_cache
 def delete(table: Table, *by: str) -> str:
     """Delete the rows with these columns' values."""
     return f"DELETE FROM {table.name}{_where(by)}"

@@ -373,11 +373,7 @@ class LabelRow(NamedTuple):
 
 
 LABELS = Table(
-    "wyrd_labels",
-    ("thread", "name", "checkpoint"),
-    LabelRow,
-    role="source",
-    encrypted=("kept",),
+    "wyrd_labels", ("thread", "name", "checkpoint"), LabelRow, role="source", encrypted=("kept",)
 )
 
 
@@ -442,12 +438,7 @@ class HealRow(NamedTuple):
     what: str
 
 
-HEALS = Table(
-    "wyrd_heals",
-    ("thread", "id"),
-    HealRow,
-    role="service",
-)
+HEALS = Table("wyrd_heals", ("thread", "id"), HealRow, role="service")
 
 
 class LeaseRow(NamedTuple):
@@ -464,12 +455,7 @@ class LeaseRow(NamedTuple):
     head: str | None  # … and where
 
 
-LEASES = Table(
-    "wyrd_leases",
-    ("thread",),
-    LeaseRow,
-    role="service",
-)
+LEASES = Table("wyrd_leases", ("thread",), LeaseRow, role="service")
 
 
 class KeyRow(NamedTuple):
@@ -478,12 +464,7 @@ class KeyRow(NamedTuple):
     since: str
 
 
-KEYS = Table(
-    "wyrd_keys",
-    ("id",),
-    KeyRow,
-    role="service",
-)
+KEYS = Table("wyrd_keys", ("id",), KeyRow, role="service")
 
 
 class MigrationRow(NamedTuple):
@@ -493,12 +474,7 @@ class MigrationRow(NamedTuple):
     applied_at: str
 
 
-MIGRATIONS = Table(
-    "wyrd_migrations",
-    ("version",),
-    MigrationRow,
-    role="service",
-)
+MIGRATIONS = Table("wyrd_migrations", ("version",), MigrationRow, role="service")
 
 TABLES: dict[str, Table] = {
     table.name: table

@@ -17,6 +17,7 @@ from langgraph_wyrd.checkpoints.rewind import Fresh, Moved, Rewinding
 from langgraph_wyrd.configs import config_of
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.hooks import Happening, of_loops
+from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.operations import Fire, Operation, arun, asynchronous, operation, run
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.names import given, stored
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from typing_extensions import Self
 
+    from langgraph_wyrd.transfer import files
+else:
+    files = lazy("transfer.files")
 
 logger = logging.getLogger("langgraph_wyrd")
 Transform = Callable[[WorkingState], WorkingState]
@@ -106,9 +110,8 @@ class RewindMethods(ThreadBase):
     ) -> Operation[Any]:
         """Fork at a point; `around`: without damaged checkpoints that it does not need."""
         saver = self._saver
-        work = rewind.Forking(
-            saver._dialect, saver._codec, self._stored, target, around_damage=around
-        )
+        rows = partial(files.stored_rows, around_damage=around)
+        work = rewind.Forking(saver._dialect, saver._codec, self._stored, target, rows)
         if transform is not None:
             there = yield from self._reads(self._bound(rewind.state_to_give, point))
             if there is None:

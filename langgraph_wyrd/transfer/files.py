@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import logging
 import os
 import secrets
 from collections.abc import Iterator, Mapping
@@ -25,15 +26,18 @@ from langgraph_wyrd.checkpoints.copy import Carried
 from langgraph_wyrd.checkpoints.delete import lock
 from langgraph_wyrd.checkpoints.read import LOST_SAID, merged
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.recovery import repair as recovered_rows
-from langgraph_wyrd.recovery.mend import located, remade
+from langgraph_wyrd.recovery.mend import locked, remade
+from langgraph_wyrd.recovery.repair import flipped_back
 from langgraph_wyrd.state.codec import to_dict
 from langgraph_wyrd.storage import tables
-from langgraph_wyrd.storage.ciphers import NotOpened
+from langgraph_wyrd.storage.encryption import NotOpened
 from langgraph_wyrd.storage.names import given, has_surrogate, stored
 from langgraph_wyrd.storage.parity import PROTECTED
 from langgraph_wyrd.storage.rows import fetch, unsound
 from langgraph_wyrd.storage.scripts import Query, Script
+from langgraph_wyrd.storage.tables import CHECKPOINTS
+
+logger = logging.getLogger("langgraph_wyrd")
 
 FORMAT = "langgraph-wyrd thread"
 SCHEMA = 1
@@ -100,27 +104,34 @@ def threads(after: str = "") -> Script[list[tuple[str, int]]]:
     return [(name, count) for name, count in rows]
 
 
-def stored_rows(dialect: str, thread_id: str) -> Script[Carried | None]:
+def stored_rows(
+    dialect: str, thread_id: str, *, around_damage: bool | None = None
+) -> Script[Carried | None]:
     """A thread's rows as they are stored; None if there is no such thread.
+
+    `around_damage`: leave out damaged checkpoints, and what can't be restored without them. False:
+    also refuse a thread of which a checkpoint is missing that others build on.
 
     Raises:
         CheckpointDamaged: A row is damaged or missing, and can't be restored.
     """
-    place = yield from located(dialect, thread_id)
-    if place is None:
+    opened = yield from locked(dialect, thread_id, lock=False)
+    if opened is None:
         return None
-    held = yield from recovered_rows.read(dialect, place.key, thread_id, place.row or place.wrong)
-    found = recovered_rows.recovered(held)
+    place, found = opened
     row = remade(found, place.row or place.wrong)
     if row is None or row.deleted_at is not None:
         return None
     broken = [table.name for table, _ in found.broken if table in copy.COPIED]
-    if broken or found.missing:
+    every, whole = found.sound[CHECKPOINTS], _restorable(found.sound[CHECKPOINTS])
+    if around_damage:
+        found.sound[CHECKPOINTS] = whole
+    elif broken or found.absent or (around_damage is False and len(whole) < len(every)):
         what = f"{len(broken)} rows ({', '.join(sorted({*broken}))})" if broken else "rows"
         raise errors.CheckpointDamaged(
             f"thread {given(thread_id)!r}: {what} are damaged or missing: verify() tells more"
         )
-    if row.head is not None and not any(each.ns == "" for each in found.sound[tables.CHECKPOINTS]):
+    if row.head is not None and not any(each.ns == "" for each in found.sound[CHECKPOINTS]):
         raise errors.CheckpointDamaged(
             f"thread {given(thread_id)!r}: {LOST_SAID}: verify() tells more"
         )
@@ -129,19 +140,35 @@ def stored_rows(dialect: str, thread_id: str) -> Script[Carried | None]:
         if table in PROTECTED:
             rows[table.name] = found.sound[table]
             continue
-        rows[table.name] = [
-            (recovered_rows.flipped_back(table, each) or each) if unsound(table, each) else each
-            for each in (yield from fetch(table, thread=row.key))
-        ]
+        rows[table.name] = []
+        for each in (yield from fetch(table, thread=row.key)):
+            right = flipped_back(table, each) if unsound(table, each) else each
+            if right is None:
+                what = "thread %r: a damaged row of %s is left out: verify() tells more"
+                logger.warning(what, given(thread_id), table.name)
+            else:
+                rows[table.name].append(right)
     return Carried(row, rows)
+
+
+def _restorable(rows: list[Any]) -> list[Any]:
+    """The checkpoints whose path is whole."""
+    left = rows
+    while True:
+        there = {(row.ns, row.id) for row in left}
+        whole = [row for row in left if row.built_on is None or (row.ns, row.built_on) in there]
+        if len(whole) == len(left):
+            return whole
+        left = whole
 
 
 def copied(dialect: str, codec: Codec, source: str, target: str) -> Script[None]:
     """Copy all of a thread to an id that has no checkpoints yet."""
+    if source == target:
+        raise errors.InvalidInput(f"thread {given(source)!r} can't be copied onto itself")
     yield from lock(dialect, source)
-    found = None if source == target else (yield from stored_rows(dialect, source))
-    if found is not None or source == target:
-        yield from copy.copy_thread(dialect, codec, source, target, found)
+    if (found := (yield from stored_rows(dialect, source))) is not None:
+        yield from copy.copy_thread(dialect, codec, target, found)
 
 
 # ---- writing
@@ -157,7 +184,7 @@ class Export(NamedTuple):
 
 def export(dialect: str, codec: Codec, thread_id: str) -> Script[Export | None]:
     carried = yield from stored_rows(dialect, thread_id)
-    if carried is None or not carried.rows[tables.CHECKPOINTS.name]:
+    if carried is None or not carried.rows[CHECKPOINTS.name]:
         return None
     state, messages = yield from declare.to_read(dialect, codec, thread_id)
     return Export(carried, state, messages)
@@ -201,7 +228,7 @@ def _history(codec: Codec, carried: Carried) -> Iterator[dict[str, Any]]:
     for row in carried.rows[tables.WRITES.name]:
         written.setdefault((row.ns, row.checkpoint), []).append(row)
     places: dict[tuple[str, str], tables.CheckpointRow] = {
-        (row.ns, row.id): row for row in carried.rows[tables.CHECKPOINTS.name]
+        (row.ns, row.id): row for row in carried.rows[CHECKPOINTS.name]
     }
     for place, row in sorted(places.items(), key=lambda each: (each[0][1], each[0][0])):
         by_task: dict[str, list[str]] = {}

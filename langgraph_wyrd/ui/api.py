@@ -391,19 +391,7 @@ _ABOUT = (
     f"(`/api/thread/messages?id=`). Every POST needs the header `{HEADER}`, with any value. "
     "Integers beyond 2^53 are strings, so are NaN and infinities."
 )
-_ERROR: Schema = {
-    "description": "refused, or failed",
-    "content": {
-        "application/json": {
-            "schema": {
-                "type": "object",
-                "properties": {
-                    "error": {"type": "object", "properties": {"kind": _TEXT, "message": _TEXT}}
-                },
-            }
-        }
-    },
-}
+_ERROR: Schema = {"description": 'refused, or failed: {"error": {"kind": …, "message": …}}'}
 
 
 def document(operations: Iterable[Operation], root: str = "") -> Schema:

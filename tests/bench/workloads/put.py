@@ -9,13 +9,17 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.base.id import uuid6
+
 from ..graphs import Script, chat
-from ..profile import Operations
-from ..run import Bench, turn
+from ..prose import identifier, prose
+from ..run import THREAD, Bench, turn
 
 OWN = ("/langgraph_wyrd/", "/langgraph/checkpoint/", "/langgraph/store/")
 TIMES = 5
@@ -47,6 +51,41 @@ def _enters(frame: FrameType) -> bool:
     """Whether a function begins here. A generator or coroutine that goes on is no call."""
     at = frame.f_lasti  # since Python 3.11 at an instruction RESUME, whose argument says why
     return at < 0 or frame.f_code.co_code[at + 1] & 3 == 0
+
+
+class Operations:
+    """Puts on a thread whose head holds the whole chat."""
+
+    def __init__(self, saver: Any, times: int) -> None:
+        self.saver = saver
+        self.count = 0
+        # Written beforehand: it would cost more than the call.
+        self.texts = [prose(300, "profile", number) for number in range(times)]
+
+    async def load(self) -> None:
+        self.head = await self.saver.aget_tuple(THREAD)
+
+    async def put(self, watch: Callable[[bool], object] = bool) -> None:
+        """The head's child, longer by one message. `watch` hears when the call begins and ends."""
+        self.count += 1
+        old = self.head.checkpoint
+        text = self.texts[self.count % len(self.texts)]
+        message = AIMessage(text, id=identifier("profile", self.count))
+        said = [*old["channel_values"]["messages"], message]
+        version = self.saver.get_next_version(old["channel_versions"]["messages"], None)
+        checkpoint = {
+            **old,
+            "id": str(uuid6(clock_seq=-2)),
+            "channel_values": {**old["channel_values"], "messages": said},
+            "channel_versions": {**old["channel_versions"], "messages": version},
+        }
+        metadata = {**self.head.metadata, "step": self.head.metadata["step"] + 1}
+        watch(True)
+        config = await self.saver.aput(
+            self.head.config, checkpoint, metadata, {"messages": version}
+        )
+        watch(False)
+        self.head = self.head._replace(config=config, checkpoint=checkpoint, metadata=metadata)
 
 
 async def run(bench: Bench) -> None:
