@@ -624,19 +624,3 @@ def test_automatic_labels_do_not_keep_everything(durable: Backend) -> None:
     assert saver.sweep(Retention(thread_ttl=timedelta(days=30))).threads == 1
     with pytest.raises(InvalidInput, match="keep_labels"):
         Retention(keep_labels="some")  # type: ignore[arg-type]
-
-
-def test_a_long_idle_thread_goes(durable: Backend) -> None:
-    """Nothing of it is left, and the report says what a dry run had said."""
-    saver = durable.open()
-    graph = counting(saver)
-    for _ in range(10):
-        graph.invoke({"log": ["in"]}, config("t"))
-    age(durable.url, "t", days=40)
-    rule = Retention(thread_ttl=timedelta(days=30))
-    remembered = saver.sweep(rule)
-    assert (remembered.threads, remembered.checkpoints) == (1, 30)
-    done = saver.sweep(rule, dry_run=False)
-    assert (done.threads, done.checkpoints, done.bytes) == (1, 30, remembered.bytes)
-    found = saver.size_report()
-    assert all(size.rows == 0 for name, size in found.tables.items() if name != "threads")

@@ -300,19 +300,22 @@ class _Page:
         elif here.outline is None or before is None:
             whose = "its row" if before is not None else "its parent's row"
             said += f" (damaged: {whose} can't be read)"
-        made = _entry(row, labels, children, head=row.id == self.thread.head)
+        made = _entry(self.thread.thread_id, row, labels, children, row.id == self.thread.head)
         return replace(made, nodes=tuple(ran), changed=tuple(changed), summary=said)
 
 
 _Groups = Mapping[str, Sequence[str]]
 
 
-def _entry(row: Any, labels: _Groups, children: _Groups, *, head: bool) -> HistoryEntry:
+def _entry(
+    thread_id: str, row: Any, labels: _Groups, children: _Groups, head: bool
+) -> HistoryEntry:
     """What a checkpoint's own columns say of it."""
     parent, run_id = (None if id is None else given(id) for id in (row.parent, row.run_id))
     return HistoryEntry(
         given(row.id), parent, row.ts, row.step, row.source, run_id,
         tuple(labels.get(row.id, ())), tuple(children.get(row.id, ())), head,
+        thread_id=given(thread_id),
     )  # fmt: skip
 
 
@@ -381,7 +384,7 @@ def tree(dialect: str, thread_id: str, limit: int) -> Script[Tree]:
     children = _grouped((step.parent or "", given(step.id)) for step in reversed(steps))
     named = _named(labels)
     entries = {
-        given(step.id): _entry(step, named, children, head=step is steps[0]) for step in steps
+        given(step.id): _entry(thread_id, step, named, children, step is steps[0]) for step in steps
     }
     roots = tuple(given(step.id) for step in reversed(steps) if step.parent not in ids)
     head = given(steps[0].id) if steps else None

@@ -121,7 +121,7 @@ class Thread(RewindMethods, EditMethods):
             found = yield from self._reads_state(history.history, most, point)
             for entry in found:
                 if len(page) < most and not (changed_only and entry.idle):
-                    page.append(replace(entry, thread_id=self.id))
+                    page.append(entry)
             if len(found) < most or not changed_only or len(page) >= most:
                 return page
             point = checked(found[-1])
@@ -134,9 +134,7 @@ class Thread(RewindMethods, EditMethods):
         if type(limit) is not int or not 0 < limit <= _MOST:
             raise InvalidInput(f"limit={limit!r}: use a number from 1 to {_MOST}")
         script = partial(history.tree, self._saver._dialect, self._stored, limit)
-        found = yield from self._reads(script)
-        entries = {id: replace(each, thread_id=self.id) for id, each in found.entries.items()}
-        return replace(found, entries=entries)
+        return (yield from self._reads(script))
 
     atree = asynchronous(tree)
 
