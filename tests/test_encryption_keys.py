@@ -8,14 +8,13 @@ import logging
 import pickle
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
-from langgraph_wyrd import KeyRing, WyrdSaver, errors
+from langgraph_wyrd import KeyRing, errors
 from langgraph_wyrd.storage.rows import summed, unsound
 from langgraph_wyrd.storage.tables import CHECKPOINTS, KEYS, TABLES, THREADS, WRITES, KeyRow
 from tests.conftest import Backend
@@ -80,16 +79,6 @@ def test_what_is_no_ring_is_refused(made: Any, said: str) -> None:
     with pytest.raises(errors.InvalidInput, match=said) as caught:
         made()
     assert "secret" not in str(caught.value)
-
-
-def test_without_the_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It is imported when keys are given, and an error says what to install."""
-    for name in [name for name in sys.modules if name.startswith("cryptography")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "cryptography", None)
-    WyrdSaver.from_conn_string(tmp_path / "a.db").close()
-    with pytest.raises(errors.MissingExtra, match=r"langgraph-wyrd\[encryption\]"):
-        WyrdSaver.from_conn_string(tmp_path / "a.db", keys={"a": OLD})
 
 
 # ---- keys that are missing, or other ones

@@ -32,7 +32,6 @@ from tests.outside import (
     path_of,
     raw,
     refusing,
-    run,
     tables,
     terminate_backends,
     write_lock,
@@ -813,32 +812,6 @@ def test_nobody_at_the_address(tmp_path: Path) -> None:
                 saver.get_tuple(config("t"))
             assert "hunter2" not in str(caught.value)
         saver.close()
-
-
-def test_a_missing_extra(tmp_path: Path) -> None:
-    """Without psycopg, Postgres raises MissingExtra and says what to install."""
-    code = """
-import sys
-class Gone:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "psycopg":
-            raise ImportError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Gone())
-from langgraph_wyrd import WyrdSaver, errors
-from tests.handmade import append, head_tokens
-try:
-    WyrdSaver.from_conn_string("postgresql://somewhere/db").setup()
-except errors.MissingExtra as error:
-    assert isinstance(error, ImportError)
-    assert "langgraph-wyrd[postgres]" in str(error), error
-else:
-    raise AssertionError("not raised")
-with WyrdSaver.from_conn_string(sys.argv[1]) as saver:
-    append(saver, "t", "a")
-    assert head_tokens(saver, "t") == ["a"]
-"""
-    done = run("-c", code, f"sqlite:///{tmp_path / 'wyrd.db'}", fresh=True)
-    assert done.returncode == 0, done.stderr
 
 
 async def test_a_closed_saver(durable: Any, call: Any) -> None:

@@ -57,6 +57,8 @@ ANSWERS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "resume": (lambda mine: mine.resume("b"), ThreadNotFound),
     "reextract": (lambda mine: mine.reextract("b"), ThreadNotFound),
     "thread": (lambda mine: mine.thread("b").working_state(), ThreadNotFound),
+    "thread: messages": (lambda mine: mine.thread("b").messages(), ThreadNotFound),
+    "thread: answer": (lambda mine: mine.thread("b").answer("x"), ThreadNotFound),
     "threads": (lambda mine: list(mine.threads()), []),
     "todos": (lambda mine: list(mine.todos(status="any")), []),
     "user": (lambda mine: mine.user("bob"), WrongUser),

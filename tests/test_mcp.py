@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
-import pytest
 from langchain_core.messages import AIMessage
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
@@ -17,7 +15,6 @@ from langgraph.types import interrupt
 from mcp import Client, StdioServerParameters
 from typing_extensions import TypedDict
 
-from langgraph_wyrd import errors
 from langgraph_wyrd.agents.mcp import server
 from tests.conftest import Backend
 from tests.damage import at
@@ -178,22 +175,3 @@ def test_nothing_but_the_protocol_on_standard_output(sqlite: Backend) -> None:
     command[-1] = sqlite.url
     done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("", 0), done.stderr
-
-
-def test_without_the_package(sqlite: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says what to install."""
-    monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
-    with pytest.raises(errors.MissingExtra, match=r"langgraph-wyrd\[mcp\]"):
-        server(sqlite.open())
-
-
-def test_nothing_is_imported_for_who_does_not_use_it() -> None:
-    """Neither by the package, nor by the terminal."""
-    code = (
-        "import sys, langgraph.graph, langchain_core.messages, langsmith\n"
-        "import langgraph_wyrd.cli.main, langgraph_wyrd.agents.mcp\n"
-        "assert langgraph_wyrd.cli.main.main(['threads', '--url', 'none.db']) == 2\n"
-        "print([name for name in sys.modules if name.split('.')[0] in ('mcp', 'mcp_types')])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

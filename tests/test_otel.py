@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -210,24 +208,3 @@ async def test_a_saver_of_one_user(durable: Backend, call: Call, telemetry: Tele
     await call(graph(saver), "invoke", {"messages": [("user", "hi")]}, config)
     assert {span.name for span in telemetry.spans()} >= {"wyrd.put", "wyrd.get_tuple"}
     end()
-
-
-def test_without_opentelemetry() -> None:
-    """All of it works, and `instrument` says what to install."""
-    script = str(HERE / "otel_absent_script.py")
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
-    assert (done.stdout, done.returncode) == ("absent\n", 0), done.stderr
-
-
-def test_nothing_is_imported_for_who_does_not_use_it() -> None:
-    """Neither by the package, nor by its module."""
-    code = (
-        "import sys, langgraph.graph, langchain_core.messages, langsmith\n"
-        "def held(): return {name for name in sys.modules if name.startswith('opentelemetry')}\n"
-        "before = held()\n"
-        "import langgraph_wyrd.otel, langgraph_wyrd.saver\n"
-        "langgraph_wyrd.WyrdSaver.from_conn_string('sqlite://').close()\n"
-        "print(held() - before)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Annotated, Any, TypedDict
@@ -27,7 +25,6 @@ from langgraph.types import Send
 from langgraph_wyrd import repair_messages, repair_node
 from langgraph_wyrd.agents.message_repair import EMPTY, has_no_result
 from tests.conftest import Backend
-from tests.outside import ROOT, environment
 from tests.providers import PROVIDERS, Refused, Strict, check, refused_by
 from tests.scripted_agents import Turn, asks, config, person, plan, says, search
 
@@ -459,31 +456,3 @@ async def test_as_a_pre_model_hook(durable: Backend, turn: Turn) -> None:
     found = await turn(agent, person(), config("t"))
     assert [m.text for m in found["messages"]][-2:] == ["found x", "done"]
     assert [m.type for m in found["messages"]][:5] == ["human", "ai", "tool", "tool", "human"]
-
-
-def test_langchain_is_imported_only_when_used() -> None:
-    """The saver, the repair and its node do without langchain; the middleware says what to
-    install where it is missing."""
-    script = (
-        "import sys\n"
-        "class Missing:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'langchain' or name.startswith('langchain.'):\n"
-        "            raise ImportError('no module named langchain')\n"
-        "sys.meta_path.insert(0, Missing())\n"
-        "from langgraph_wyrd import WyrdSaver, repair_messages, repair_node\n"
-        "from langgraph_wyrd.errors import MissingExtra\n"
-        "try:\n"
-        "    import langgraph_wyrd.middleware\n"
-        "except MissingExtra as error:\n"
-        "    print(error)\n"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", script],
-        env=environment(),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "pip install 'langgraph-wyrd[agents]'" in ended.stdout

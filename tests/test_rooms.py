@@ -27,17 +27,6 @@ def test_a_module_is_read_in_a_sitting(module: Path) -> None:
     assert len(module.read_text().splitlines()) <= 700
 
 
-def test_postgres_is_imported_only_when_used() -> None:
-    """Without the extra, importing and using SQLite does not touch psycopg."""
-    script = (
-        "import sys\n"
-        "from langgraph_wyrd import WyrdSaver\n"
-        "with WyrdSaver.from_conn_string('sqlite://') as saver: saver.setup()\n"
-        "assert not [m for m in sys.modules if m.startswith('psycopg')]\n"
-    )
-    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
-
-
 def test_what_is_imported_later_is_there() -> None:
     """Every public name is found, and every module that is named for later is the one that the type
     checker reads in its place."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -396,21 +394,6 @@ def test_rows_in_pandas() -> None:
     assert made["closed_at"].isna().tolist() == [True, True, False, True]
     assert len(state("x").to_pandas()) == 11
     assert len(Page().to_pandas()) == 0
-
-
-def test_without_pandas_an_error_says_what_to_install() -> None:
-    """The core install needs no pandas, and importing ours imports none."""
-    script = (
-        "import sys\n"
-        "from langgraph_wyrd import WorkingState, errors\n"
-        "WorkingState()._repr_html_()\n"
-        "assert 'pandas' not in sys.modules\n"
-        "sys.modules['pandas'] = None\n"
-        "try: WorkingState().to_pandas()\n"
-        "except errors.MissingExtra as error: assert 'langgraph-wyrd[notebook]' in str(error)\n"
-        "else: raise SystemExit('no error')\n"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parent.parent)
 
 
 # ---- what a cell shows of a database

@@ -508,15 +508,6 @@ def test_other_shells(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
             assert command.name in said
 
 
-def test_completion_without_shtab(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Without the extra, the error says what to install."""
-    monkeypatch.setitem(sys.modules, "shtab", None)
-    assert cli.main(["completion", "bash"]) == 2
-    assert "langgraph-wyrd[terminal]" in capsys.readouterr().err
-
-
 def test_the_version_is_said_at_once() -> None:
     """`--version` imports neither LangGraph nor the saver."""
     script = "import sys; from langgraph_wyrd.cli.main import main; main(['--version'])\n"

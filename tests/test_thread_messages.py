@@ -346,17 +346,6 @@ async def test_messages_of_a_subgraph(durable: Backend, call: Call) -> None:
         await call(thread, "messages", ns="nowhere:1")
 
 
-async def test_a_user_reads_their_own(durable: Backend, call: Call) -> None:
-    """A saver for one user reads that user's conversation, and finds no other."""
-    saver = durable.open()
-    config = {"configurable": {"thread_id": "t", "user_id": "ann"}}
-    await call(chatty(saver), "invoke", human("secret", "h"), config)
-    found = await call(saver.for_user("ann").thread("t"), "messages")
-    assert [m.text for m in found] == ["secret", "answer 1"]
-    with pytest.raises(ThreadNotFound):
-        await call(saver.for_user("bob").thread("t"), "messages")
-
-
 def test_a_result_that_failed(sqlite: Backend) -> None:
     """The status of a tool's result is shown."""
     saver = sqlite.open()

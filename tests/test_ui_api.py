@@ -6,7 +6,6 @@ import json
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -597,23 +596,6 @@ async def test_the_loop_is_never_held_up(sqlite: Backend, monkeypatch: pytest.Mo
 
 
 # ---- started
-
-
-def test_without_the_extra() -> None:
-    """Without Starlette the error says what to install; without use nothing of it is imported."""
-    script = (
-        "import sys\n"
-        "sys.modules['starlette'] = None\n"
-        "from langgraph_wyrd import WyrdSaver, ui\n"
-        "from langgraph_wyrd.cli import main, parser\n"
-        "assert 'uvicorn' not in sys.modules\n"
-        "for run in (ui.app, ui.serve):\n"
-        "    try: run(None)\n"
-        "    except ImportError as error: print(type(error).__name__, error)\n"
-    )
-    ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
-    assert ended.stdout.count("MissingExtra") == 2, ended.stderr
-    assert ended.stdout.count("pip install 'langgraph-wyrd[ui]'") == 2
 
 
 def test_the_command(sqlite: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
