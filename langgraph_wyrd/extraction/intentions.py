@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import islice
 from typing import Literal
 
+from langgraph_wyrd.extraction.patterns import late
 from langgraph_wyrd.extraction.sentences import (
     INVERTED,
     MARKS,
     WH,
     Form,
-    Phrases,
     either,
     plain,
     sentences,
@@ -39,14 +39,14 @@ _THANKS = (
     r"|i (?:really )?appreciate (?:it|that|your help|the help)"
 )
 _LINKS = "please|so|and|but|or|yet|then|now|right now|for now|also|too|just|first|next"
-_OPEN = Phrases(rf"[\s,;:.!-]*(?:(?:{_NOD}|{_THANKS}|{_LINKS})(?!\w)[\s,;:!-]*)*")
-_WAIT = Phrases(r"(?:(?:oh|ah|hm+|wait|hold on|hang on|actually)\b[\s,;.!-]*)+")
-_NO = Phrases(
+_OPEN = late(rf"[\s,;:.!-]*(?:(?:{_NOD}|{_THANKS}|{_LINKS})(?!\w)[\s,;:!-]*)*")
+_WAIT = late(r"(?:(?:oh|ah|hm+|wait|hold on|hang on|actually)\b[\s,;.!-]*)+")
+_NO = late(
     r"(?:no|nope|nah|not|wrong|wait|hold on|actually|maybe|perhaps|sorry|although|though|but"
     r"|i changed|i'd rather|i would rather|instead|hmm+|neither|none|never|i don't|i didn't"
     r"|incorrect)(?!\w)"
 )
-_LATER = Phrases(  # what was asked is put off
+_LATER = late(  # what was asked is put off
     r"\b(?:not (?:right )?now|not (?:quite )?yet|not today|not at (?:this|the) (?:time|moment)"
     r"|not (?:right )?this (?:second|minute|moment)|later|some other time|another time|in a bit"
     r"|no,? thanks?(?: you)?|no need|never ?mind|forget (?:it|that|about)"
@@ -72,7 +72,7 @@ _DO = either(
 )
 _TELL = either("tell", "know", "say", "check", "confirm", "verify", "learn", "see (?:if|what|how)")
 _ALSO = r"(?: also| really| just| now| still| then| kindly| please| possibly| maybe| currently)*"
-_TO_DO = Phrases(  # asks for something to be done
+_TO_DO = late(  # asks for something to be done
     rf"(?:(?:can|could|would|will|may|might) (?:you|u|we|i|ya)(?: be able to| try to| go ahead and"
     rf"| help me(?: to)?)?{_ALSO} (?!be\b|have\b|you\b|i\b)[a-z]{{2,}}"
     rf"|(?:i|we|my \w+ and i|me and my \w+)(?:'d|'ll|'m|'re| would| will| am| are| do)?{_ALSO}"
@@ -86,7 +86,7 @@ _TO_DO = Phrases(  # asks for something to be done
     r"|i'm (?:going|heading|traveling|travelling) to|back to"
     r")(?!\w)"
 )
-_NEWS = Phrases(  # asks for knowledge about what is at hand: no new aim
+_NEWS = late(  # asks for knowledge about what is at hand: no new aim
     rf"(?:(?:can|could|would|will|may|might) (?:you|u|i|we){_ALSO}"
     rf"|(?:i|we)(?:'d| would|'ll)?{_ALSO} (?:want|need|like|love|wish|have)(?: to)?|please)?{_ALSO}"
     rf" ?(?:to )?(?:{_TELL}|give|provide|ask|share|find out)(?: out)?(?: me| us)?,?(?: more)?"
@@ -102,13 +102,13 @@ _STOPS = f" .,;:!{MARKS}"
 # Something else of the same sort.
 _OTHERS = "other others else instead different alternative alternatives rather option options"
 _OTHER = frozenset(_OTHERS.split())
-_ANOTHER = Phrases(
+_ANOTHER = late(
     r"(?:how|what) about\b|.*\b(?:(?:is|are) there another|(?:some|any|me|see|few) more"
     r"|another one)\b"
 )
 # Asked of an assistant for themselves, not about something at hand.
 _TOPICS = frozenset(("weather", "forecast", "news", "headlines", "balance", "traffic", "recipe"))
-_EXISTS = Phrases(
+_EXISTS = late(
     r"(?:are|is) there (?:any|some|a|an)\b|do you (?:know|have) (?:any|some|of any|a|an)\b"
     r"|(?:what|which) (?:are|is) (?:some|a|an)\b|any \w+|(?:what|where) can (?:i|we) \w+"
 )
@@ -117,7 +117,7 @@ _POINTING += " that's there's they're your"
 _POINTS = frozenset(_POINTING.split())
 _HERE = _POINTS | {"the", "i", "we", "my", "our"}
 # "the capital of France" says itself what it is about, "the price of it" does not.
-_OWN = Phrases(
+_OWN = late(
     r"\b(?:of|in|between|about|by|during|since|before|after) (?!the\b|this|that|these|those|it\b"
     r"|them\b|there|your|his|her|its|their|my|our|a\b|an\b|advance|total|all\b|\w+ing\b)\w"
 )
@@ -132,16 +132,16 @@ _NO_VERB = (
     "|guess|think|hope|believe|leave|keep|go|make|let|sorry|please|same|actually|wait|hello|hey"
     "|dear|said|say|says|got|get|pick|choose|select|use|enjoy"
 )
-_ORDER = Phrases(
+_ORDER = late(
     rf"(?!(?:{_NO_VERB})\b)(?!\w+(?:ing|ly|[^s]s)\b|\w{{3,}}ed\b)"
     r"[a-z]{3,} (?:the|a|an|my|our|every) [a-z]{2,}"
 )
 _PAST = "sent|did|made|found|saw|ran|took|gave|bought|paid|told|had|knew|felt|built|wrote|kept"
-_ORDER_ON = Phrases(  # of what is at hand
+_ORDER_ON = late(  # of what is at hand
     rf"(?!(?:{_NO_VERB}|{_PAST})\b)(?!\w+(?:ing|ly|[^s]s)\b|\w{{3,}}ed\b)"
     r"[a-z]{3,} (?:the|that|this|it|these|those|them|all)\b"
 )
-_HOW = Phrases(r"how (?:do|can|would|should|does|did|to)\b")
+_HOW = late(r"how (?:do|can|would|should|does|did|to)\b")
 _ENGLISH = "the a an i you it is are was to of and for on at that this my me your with be have not"
 _ENGLISH += " no yes ok okay thanks please will would can do like good great from there by so but"
 _COMMON = frozenset(_ENGLISH.split()) | {"all", "it's"}
@@ -153,7 +153,7 @@ _ALL = (  # they need nothing more
     r"|i(?:'m| am|'ll be| should be) (?:all set|good|done|fine|going)"
     r"|you(?:'ve| have| were|'re)(?: been)? (?:a|an|so|very|too|great|the|helpful)\b"
 )
-_ENOUGH = Phrases(rf"(?:{_ALL}|no|nope|nah|nothing|none|not (?:right )?now|no more|later)")
+_ENOUGH = late(rf"(?:{_ALL}|no|nope|nah|nothing|none|not (?:right )?now|no more|later)")
 _RANK = ("rest", "news", "wish", "other")
 
 

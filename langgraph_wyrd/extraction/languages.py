@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import chain
 from types import ModuleType
+from typing import Any
 from unicodedata import combining, normalize
 
 from langgraph_wyrd.extraction.patterns import late
@@ -25,11 +26,11 @@ class Tables:
         self.name = module.__name__.rpartition(".")[2]
         self.cjk = cjk
 
-    def __getattr__(self, table: str) -> re.Pattern[str]:
-        """A table as one pattern, compiled when it is first looked at."""
+    def __getattr__(self, table: str) -> Any:
+        """A table as one pattern, compiled when it is first looked at; or `words`."""
         if table.startswith("__"):
             raise AttributeError(table)
-        found = self._compiled(table)
+        found = _words_of(self.module) if table == "words" else self._compiled(table)
         setattr(self, table, found)
         return found
 
@@ -128,28 +129,30 @@ def _plain_of(char: str) -> str:
 _PLAIN = {"\u2019": "'", "\u00df": "ss"}
 
 
-OTHERS = late(rf"(?<!\w)(?:{plain_latin(others.THANKS)})(?!\w)")  # thanks
-PLEASE = late(rf"(?<!\w)(?:{plain_latin(others.PLEASE)})(?!\w)|주세요|부탁")
+OTHERS = late(rf"(?<!\w)(?:{others.THANKS})(?!\w)")  # thanks
+PLEASE = late(rf"(?<!\w)(?:{others.PLEASE})(?!\w)|주세요|부탁")
 _LITERAL = late(r"(?<![\\\w])[a-z]{4,}(?![\w?*+])")
 
 
-def _words_of(tables: Tables) -> tuple[frozenset[str], frozenset[str]]:
+def _words_of(module: ModuleType) -> tuple[frozenset[str], frozenset[str]]:
     """A language's function words, and the words that stand in its other tables."""
-    held = vars(tables.module)
+    held = vars(module)
     literal: set[str] = set()
     for name, table in held.items():
         if name.isupper() and name != "COMMON":
             literal.update(_LITERAL.findall(table if isinstance(table, str) else " ".join(table)))
-    common = frozenset(map(plain_latin, held["COMMON"].split()))
+    common = frozenset(held["COMMON"].split())
     return common, frozenset(literal) - common
 
 
-_WORDS = tuple((tables, *_words_of(tables)) for tables in LATIN)
-_COMMON: frozenset[str] = frozenset().union(*(common for _, common, _ in _WORDS))
-_COMMON_IN = {
-    word: [place for place, (_, common, _) in enumerate(_WORDS) if word in common]
-    for word in _COMMON
-}
+@lru_cache
+def _common_in() -> dict[str, list[int]]:
+    """Which languages (places in `LATIN`) each function word is of."""
+    found: dict[str, list[int]] = {}
+    for place, tables in enumerate(LATIN):
+        for word in set(tables.module.COMMON.split()):
+            found.setdefault(word, []).append(place)
+    return found
 
 
 @lru_cache(maxsize=512)
@@ -168,16 +171,17 @@ def languages(text: str) -> tuple[Tables, ...]:
     words = set((_ASCII_WORD if line.isascii() else _WORD).findall(line))
     if not words:
         return (_CHINESE,) if _HAN.search(text) else ()
-    english = len(words & _WORDS[0][1])
+    english = len(words & ENGLISH.words[0])
     if english > 3 and english * 3 > len(words):
         return (ENGLISH,)
-    counts = [0] * len(_WORDS)
-    for word in words & _COMMON:
-        for place in _COMMON_IN[word]:
+    counts = [0] * len(LATIN)
+    common = _common_in()
+    for word in words & common.keys():
+        for place in common[word]:
             counts[place] += 2
     if len(words) < _FEW:
-        for place, (_, _, literal) in enumerate(_WORDS):
-            counts[place] += len(words & literal)
+        for place, tables in enumerate(LATIN):
+            counts[place] += len(words & tables.words[1])
     most = max(counts)
     if not most:
         return LATIN if plain_latin(text).isascii() else ()
@@ -218,6 +222,7 @@ _ENDINGS = "aeos"  # "borra" and "borro" are one word
 def stems(text: str) -> frozenset[str]:
     """The beginnings of a text's longer words; of scripts without spaces, pairs of characters."""
     found: set[str] = set()
+    common = _common_in()
     for match in _WORD.finditer(plain_latin(text[:2000])):
         word = match.group()
         if not word.isascii() and (_HAN.search(word) or _KANA.search(word)):
@@ -226,7 +231,7 @@ def stems(text: str) -> frozenset[str]:
                 for n in range(len(word) - 1)
                 if not _HIRAGANA.fullmatch(word[n : n + 2])
             )
-        elif len(word) > 3 and word not in _COMMON:
+        elif len(word) > 3 and word not in common:
             found.add(word[:_STEM].rstrip(_ENDINGS))
     return frozenset(found - _EMPTY)
 

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from langgraph_wyrd.extraction.messages import Message
-from langgraph_wyrd.extraction.sentences import Phrases
+from langgraph_wyrd.extraction.patterns import late
 
 _PROGRAMS = ("lc_source", "deepagents_notification", "read_file_tool_call_id")
 _NUDGES = ("_nudge", "_guard", "_preference", "_progress_budget")  # names that profiles give
@@ -14,13 +14,11 @@ _TEXT = 1500  # characters of a summary that are kept
 _READ = 40_000
 _STEP = 300
 _MOST_STEPS = 50
-_WITHIN = Phrases(r"<summary>\s*(.*?)\s*(?:</summary>|\Z)", re.S)
+_WITHIN = late(r"<summary>\s*(.*?)\s*(?:</summary>|\Z)", re.S)
 _LEAD = "Here is a summary of the conversation to date:"
-_HEADING = Phrases(r"^#{1,4}[ \t]*(.+?)[ \t#:]*$", re.M)
-_ENTRY = Phrases(r"^([ \t]*)(?:[-*+•]|\d+[.)])[ \t]+(?:\[[ xX]?\][ \t]*)?(.+)$", re.M)
-_NONE = Phrases(
-    r"\W*(?:none|n/?a|nothing|no (?:further|remaining|next) \w+)\b[^\n]{0,40}\W*\Z", re.I
-)
+_HEADING = late(r"^#{1,4}[ \t]*(.+?)[ \t#:]*$", re.M)
+_ENTRY = late(r"^([ \t]*)(?:[-*+•]|\d+[.)])[ \t]+(?:\[[ xX]?\][ \t]*)?(.+)$", re.M)
+_NONE = late(r"\W*(?:none|n/?a|nothing|no (?:further|remaining|next) \w+)\b[^\n]{0,40}\W*\Z", re.I)
 
 
 class Summary(NamedTuple):

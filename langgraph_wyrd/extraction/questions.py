@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from langgraph_wyrd.extraction.patterns import late
 from langgraph_wyrd.extraction.sentences import (
     INVERTED,
     MARKS,
     WH,
     Form,
-    Phrases,
     plain,
     start,
 )
@@ -20,7 +20,7 @@ _SOFT = (
     r"|thank you|sorry|well|then|now|first|again|absolutely|of course|yes|no|sounds good"
     r"|very well|good|fine|hi|hello|but|or|excellent|i understand(?=[,.!])|i see(?=[,.!])"
 )
-_LEAD = Phrases(rf"(?:(?:{_SOFT})\b[\s,;:!-]*)*")
+_LEAD = late(rf"(?:(?:{_SOFT})\b[\s,;:!-]*)*")
 
 _MORE = r"(?<!\bor )(?:(?:any|some)thing (?:else|more|further|different|additional)"
 _MORE += r"|(?:any|some) other|any ?more)\b"
@@ -46,14 +46,14 @@ _UNDER_TERMS = start(
     "(?:if|once|when|whenever|should) (?:you|your|there|we|it|that|the|they)",
     "please (?:reach|contact|call|visit|note|wait|don't|do not)",
 )
-_PROPOSES = Phrases(
+_PROPOSES = late(
     r"(?:and |or )?(?:how|what) about\b|how (?:does|do|would|is) (?:that|this|it|these|they)\b"
     r"|(?:does|do|would|will|is|are|can) (?:that|this|it|these|those|one|any|either)\b"
     r".*\b(?:work|works|suit|sound|okay|ok|good|fine|fit|acceptable|interest)"
     r"|(?:sounds?|looks?) (?:good|great|ok|okay|fine)|what do you think|(?:are )?you interested"
     r"|would you be interested"
 )
-_TO_YOU = Phrases(
+_TO_YOU = late(
     r"\b(?:do|did|are|will|would|should|can|could|have|may) (?:you|i|we|your)\b"
     r"|(?:what|which|where|when|who|how)(?:'s|'re| is| are| will| would| should)\b"
     r"|\bhow (?:many|much|long|often|far|soon)\b|\byou(?:'d| want| wish| need| prefer| would)\b"
@@ -85,7 +85,7 @@ _CONFIRMS = start(
     r"you(?:'re| are| will be) (?!(?:wait|look forward|go|us|see|gett|ask|miss)ing\b)\w+ing",
     r"(?:here's|here is|this is) what i have",
 )
-_TAG = Phrases(
+_TAG = late(
     r"(?!(?:you're|you are|that's|that is|it's|all|quite|everything is)\b(?: \w+){0,2}$)"
     r".*(?:\bright|\bcorrect|\bis (?:that|this|it|everything|all) (?:right|correct|ok|okay|fine"
     r"|good|true|accurate)|\bcould you confirm|\bplease confirm|\bplease verify|\bok with you)$"
@@ -103,18 +103,18 @@ _FIRST = (
     " who's whom whose will with would you you'd you're"
 )
 _OPENERS = frozenset(_FIRST.split())
-_CLAUSE = Phrases(  # where a second clause asks
+_CLAUSE = late(  # where a second clause asks
     r"(?:,\W+|:\W+|;\W+| - | but | and | so )(?=(?:please|can you|could you|would you|do you|may i"
     r"|confirm|(?:just )?tell me|let me know|what (?:is|are|would|do)|where (?:would|do|are) you"
     r"|i need|i'll need|i will need)\b)"
 )
-_LAST = Phrases(  # where a last clause asks anew, or offers more
+_LAST = late(  # where a last clause asks anew, or offers more
     r"(?:, | - )(?:or |and |but )?(?=(?:(?:is|will) there"
     r"|(?:can|may|shall|do|would|will) (?:i|we|you)"
     r"|(?:how|what) (?:about|do you think|does|would|else|can|may)|anything)\b)"
 )
 # Between the clauses of a sentence; without one neither of the two can match.
-_JOINTS = Phrases(r"[,:;]| - | (?:and|but|so) ")
+_JOINTS = late(r"[,:;]| - | (?:and|but|so) ")
 
 
 def asked_in_english(sentence: str) -> Form:

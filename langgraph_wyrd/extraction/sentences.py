@@ -8,9 +8,9 @@ from its start, and of a long text only an end or a beginning, so that cost is b
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 from langgraph_wyrd.extraction.patterns import late
 
@@ -37,30 +37,9 @@ def either(*phrases: str) -> str:
     return "(?:" + "|".join(phrases) + ")"
 
 
-class Phrases:
-    """A pattern that is compiled when it is first looked at.
-
-    Most are long, and most texts need few. Once compiled it costs what a pattern does.
-    """
-
-    match: Callable[..., re.Match[str] | None]
-    search: Callable[..., re.Match[str] | None]
-    finditer: Callable[[str], Iterator[re.Match[str]]]
-    sub: Callable[[str, str], str]
-
-    def __init__(self, pattern: str, flags: int = 0) -> None:
-        self._told = pattern, flags
-
-    def __getattr__(self, name: str) -> Any:
-        compiled = re.compile(*self._told)
-        self.match, self.search = compiled.match, compiled.search
-        self.finditer, self.sub = compiled.finditer, compiled.sub
-        return getattr(compiled, name)
-
-
-def start(*phrases: str) -> Phrases:
+def start(*phrases: str) -> re.Pattern[str]:
     """To match where a sentence starts, with whole words."""
-    return Phrases(either(*phrases) + r"(?!\w)")
+    return late(either(*phrases) + r"(?!\w)")
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -80,7 +59,7 @@ INVERTED = start(  # asked without its mark: "would you like a table"
     r"(?:shall|should|may|can|could|would|do|will) (?:i|we)",
     r"(?:is|are|was|does|will|would) (?:that|this|it|there|these|those)",
 )
-WH = Phrases(
+WH = late(
     r"(?:(?:and|or|also|at|in|on|for|to|from|by|with|about|till|until) )*"
     r"(?:what|which|when|where|who|whom|whose|how)(?:'s|'re|\b)"
     r"(?! (?:you|i|we|they|he|she|it|a|an|to|if|the)\b)"
@@ -98,14 +77,15 @@ _DRAFT = late(
     r"[*_ ]*[:\uff1a].*?(?=^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$|\Z)",
     re.S,
 )
-_SIGNED = late(
+_CLOSES = (
     r"(?im)^[ \t]*(?:best(?: regards| wishes)?|(?:kind|warm) regards|regards|sincerely|cheers"
     r"|thanks|mit freundlichen gr(?:u|ü)(?:ss|ß)en|viele gr(?:u|ü)(?:ss|ß)e|cordialement"
     r"|bien à vous"
     r"|(?:un )?saludos?(?: cordiales)?|atenciosamente|atentamente|cordiali saluti"
-    r"|met vriendelijke groet(?:en)?|此致|敬具|よろしくお願いいたします)[ ,.。]*\n[^\n]{0,60}\n"
+    r"|met vriendelijke groet(?:en)?|此致|敬具|よろしくお願いいたします)"
 )
-_CLOSING = late(_SIGNED.pattern.partition("[ ,.")[0] + r"[ ,.。!]*(?:\n[^\n]{0,60}){0,3}\Z")
+_SIGNED = late(_CLOSES + r"[ ,.。]*\n[^\n]{0,60}\n")
+_CLOSING = late(_CLOSES + r"[ ,.。!]*(?:\n[^\n]{0,60}){0,3}\Z")
 _SAID = late(
     r"[\"\u201c\u201e\u00ab\u300c\u300e][^\"\u201d\u201c\u00bb\u300d\u300f\n]{12,400}[\"\u201d\u201c\u00bb\u300d\u300f]"
 )

@@ -286,14 +286,18 @@ def _leaves(last: str, tables: tuple[Tables, ...], short: bool, courtesy: bool) 
     if last[-1] in MARKS or (tables == _IN_ENGLISH and not courtesy and " or " not in last):
         return False
     line = lowered(last, tables)
-    if any(each.COURTESY.search(line) for each in tables):
-        return False
     if short and len(tables) == 1 and tables[0].OR.search(line):
-        return True  # "on Thursday at nine or on Friday at noon"
+        # "on Thursday at nine or on Friday at noon"
+        return tables[0].COURTESY.search(line) is None
     return (
         courtesy
         and _MINE.search(line) is not None
-        and any(each.OFFERS.search(line) and not each.ALSO.search(line) for each in tables)
+        and any(
+            each.OFFERS.search(line)
+            and not each.COURTESY.search(line)
+            and not each.ALSO.search(line)
+            for each in tables
+        )
     )
 
 

@@ -5,7 +5,7 @@ COMMON = (
     "ma mes votre vos ton ta tes ce cette ces bonjour merci oui non c'est j'ai s'il plait au "
     "aux du ne se plus mais ou comment pourquoi quel quelle peux pouvez faire fait sont etre "
     "suis voudrais moi donc deja tout bien aussi encore peut avez y'a qu'est-ce est-ce "
-    "d'accord ça ca en par"
+    "d'accord ca en par"
 )
 YOU = r"\b(?:vous|votre|vos|tu|te|toi|ton|ta|tes|je|nous|me|moi)\b|-(?:vous|tu|je|nous)\b"
 COURTESY = (

@@ -4,7 +4,7 @@ COMMON = (
     "il lo la i gli le un una di del della dei che e in per con mio mia suo sua tuo tua mi ti "
     "si ci non ma come quale dove quando grazie ciao favore vorrei voglio puoi ho ha hai sono "
     "sei siamo questo questa quello buongiorno salve anche ora perche tutto bene o al alla "
-    "nel nella dal più piu gia molto cosa fare era essere stato c'e e' posso sto da su"
+    "nel nella dal piu gia molto cosa fare era essere stato c'e e' posso sto da su"
 )
 YOU = (
     r"\b(?:lei|tu|ti|te|suo|sua|suoi|sue|tuo|tua|tuoi|tue|voi|vostr[oaie]|io|mi|noi|puoi|"
