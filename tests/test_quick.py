@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import pickle
+import pkgutil
 import re
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, replace
+from importlib import import_module
 
 import pytest
 
+from langgraph_wyrd import extraction
 from langgraph_wyrd.extraction.languages import LATIN, _grouped, plain_latin
 from langgraph_wyrd.state.model import plain_data
 from tests.spoken import cuts
@@ -72,3 +75,11 @@ def test_phrases_with_alternatives_of_their_own_are_not_grouped() -> None:
     assert re.search(_grouped(("^a|b", r"\bc", r"\bd|e")), "xb")
     assert re.search(_grouped(("^a|b", r"\bc", r"\bd|e")), "xe")
     assert not re.search(_grouped(("^a|b", r"\bc", r"\bd|e")), "xaxc")
+
+
+def test_every_pattern_compiles() -> None:
+    """They are compiled when they are first used: one with a mistake must not wait for its text."""
+    for module in pkgutil.iter_modules(extraction.__path__, "langgraph_wyrd.extraction."):
+        for name, held in vars(import_module(module.name)).items():
+            if type(held).__name__ == "_Late":
+                assert isinstance(held.pattern, str), f"{module.name}.{name}"

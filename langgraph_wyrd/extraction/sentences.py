@@ -25,11 +25,15 @@ Form = Literal[
 ]
 
 MARKS = "?\uff1f\u061f\u037e\u2047\u2048\u2049\u055e\u1367\u2e2e\ua60f"
-# A mark inside a word (1.5, a?b=c) ends nothing.
+# A mark inside a word (1.5, a?b=c) ends nothing, nor does the one behind "Dr".
 _READ = 6000  # characters of a text that are looked at
+_TITLES = ("Dr", "Mr", "Ms", "Mrs", "Sr", "Sra", "Prof", "St")
+_TITLE = "|".join(rf"(?<=\b{each})" for each in _TITLES)
 _SENTENCE = late(
-    rf"(?:[^.!\n\u3002\uff01{MARKS}]+|(?<![\u3040-\u30ff\u3400-\u9fff])[.!?](?=[a-z0-9_=&/])|(?<=[A-Z])\.(?=[A-Z])|\.(?=[,;)]))+[{MARKS}]*"
+    rf"(?:[^.!\n\u3002\uff01{MARKS}]+|(?<![\u3040-\u30ff\u3400-\u9fff])[.!?](?=[a-z0-9_=&/])"
+    rf"|(?<=[A-Z])\.(?=[A-Z])|\.(?=[,;)])|(?:{_TITLE})\.(?= ))+[{MARKS}]*"
 )
+_SIGNS = late(r"^[^\w\x00-\x1f\x21-\x7e]+")
 _AROUND = " \t\r*_>\"'`\u201c\u201d\u00bf\u00a1"
 
 
@@ -45,6 +49,8 @@ def start(*phrases: str) -> re.Pattern[str]:
 def sentences(text: str) -> Iterator[str]:
     for found in _SENTENCE.finditer(text):
         sentence = found.group().strip(_AROUND)
+        if sentence and not (sentence[0].isalnum() or sentence[0].isascii()):
+            sentence = _SIGNS.sub("", sentence)  # an arrow, a tick, a hand that points
         if sentence:
             yield sentence
 

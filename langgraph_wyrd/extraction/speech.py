@@ -96,7 +96,7 @@ def turn(text: str) -> Turn:
     offers: list[str] = []
     eased: list[str] = []
     lines: list[str] = []  # what only tells
-    courtesy = False
+    courtesy = offering = False
     offered = ""  # the last offer that asks nothing
     last_mark = max((n for n, each in enumerate(said) if each[-1] in MARKS), default=-1)
     lower = any(each.cjk for each in tables)
@@ -126,6 +126,11 @@ def turn(text: str) -> Turn:
             lines.append(line)  # so far from the end a demand is no question
             continue
         form = _form(sentence, line, tables)
+        if form in ("asks", "proposes") and offering and not _speaks_to(line, tables):
+            form = "offers"  # one more of what is offered: "Or a chart of it?"
+        offering = form == "offers" or (
+            form == "courtesy" and any(each.OFFERS.search(line) for each in tables)
+        )
         if form == "tells" and place + 1 == len(said) and _is_bare(words, sentence):
             form = _bare_form(line, tables)
         if form == "tells" and eased and said[place - 1] is eased[-1] and _begins_in(line, tables):
@@ -424,12 +429,15 @@ _WAITS = late(
 )
 
 
+_ELSE = late(r"\banything else\W*$")
+
+
 def _form_in_english(sentence: str, line: str, marked: bool) -> Form:
     if _UNDER_TERMS.match(line) or (not marked and ENGLISH.NEEDS.match(line)):
         return "asks"
     form = asked_in_english(sentence)
-    if form == "courtesy":
-        return form
+    if form == "courtesy" or (form == "asks" and marked and _ELSE.search(line)):
+        return "courtesy"
     if form == "asks" and not marked and _WAITS.search(line):
         return "tells"  # "give me a second"
     if form == "tells" and not marked and _ADDRESSED.search(line) is None:

@@ -10,10 +10,12 @@ YOU = r"\b(?:sie|ihnen|ihre?[nmrs]?|du|dir|dich|deine?[nmrs]?|euch|ich|wir|bitte
 COURTESY = (
     r"\bgefallt (?:es|das|dir|ihnen)\b",
     r"\b(?:sonst|ansonsten) noch\b",
+    r"\b(?:irgend)?etwas ander(?:es|em)\b",
     r"^(?!was|welche|wann|wo)(?:\w+ )*besser(?: so)?\W*$",
 )
 OFFERS = (
     r"^(?:und |oder )?soll(?:en)? (?:ich|wir)\b",
+    r"^(?:mochten|mochtest|willst|wollen) (?:sie|du)(?: das)?\W*$",
     r"\b(?:mochten|mochtest|willst|wollen) (?:sie|du),? dass (?:ich|wir)\b",
     r"^(?:wenn|falls|sofern) (?:sie|du|gewunscht|du magst).*\b(?:kann|konnte|konnen|helfe|"
     r"erstelle|schreibe|zeige)\b",

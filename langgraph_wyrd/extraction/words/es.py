@@ -16,6 +16,8 @@ COURTESY = (
     r"\b(?:te|le) (?:sirve|ayuda|queda claro)\W*$",
 )
 OFFERS = (
+    r"^(?:y |o )?(?:quieres?|deseas?|te gustaria|le gustaria|prefieres?)"
+    r"(?: \w+r(?:lo|la|me|te)?\b|\W*$)",
     r"^(?:y |o |u )?(?:quer[ei]s|quieren?|quieres?|desean?|deseas?|te gustaria|le gustaria|"
     r"prefieres?|quisieras?|quisiera)(?: tambien)? que (?:yo |te |le |lo |la |nos )?\w+",
     r"^si (?:quieres|quiere|lo deseas|lo desea|deseas|desea|prefieres|prefiere|gustas|gusta|"

@@ -17,6 +17,7 @@ COURTESY = (
     r"bisogno di altro|serve altro)\b",
 )
 OFFERS = (
+    r"^(?:e |o |oppure )?(?:vuoi|vuole|volete|desideri|ti va di|preferisci)(?: \w+re\b|\W*$)",
     r"^(?:e |o |oppure )?(?:vuoi|vuole|volete|desideri|desidera|preferisci|preferisce|"
     r"ti piacerebbe|le piacerebbe)(?: anche)? che (?:io|ti|le|lo|la|proceda)?\b",
     r"^se (?:vuoi|vuole|volete|desideri|desidera|preferisci|preferisce|ti va|ti interessa|"

@@ -16,6 +16,7 @@ COURTESY = (
     r"questao)\b",
 )
 OFFERS = (
+    r"^(?:e |ou )?(?:voce )?(?:quer|queres|deseja|gostaria de|prefere)(?: \w+r\b|\W*$)",
     r"^(?:e |ou )?(?:voce )?(?:quer|queres|deseja|gostaria|prefere)(?: tambem)? que (?:eu|"
     r"nos)\b",
     r"^(?:se|caso) (?:voce )?(?:quiser|desejar|preferir|queira|deseje|prefira|quiseres|"
