@@ -201,7 +201,7 @@ class RingCipher:
             plain: bytes = self._of(id, owner).decrypt(
                 sealed[at : at + _NONCE], sealed[at + _NONCE :], place
             )
-        except Exception as error:  # no message of another error says more, as for a short text
+        except Exception as error:  # InvalidTag, or ValueError where it is too short
             raise NotOpened("it was changed, or does not belong there") from error
         return plain
 
@@ -348,9 +348,9 @@ class _Sealed(NamedTuple):
 
 
 @lru_cache
-def _plan(table: Table) -> list[_Sealed]:
+def _plan(table: Table) -> dict[str, _Sealed]:
     fields = table.names
-    plan = []
+    plan = {}
     for column in table.columns:
         if column.name in table.encrypted:
             held = (held for held in table.sums.values() if column.name in held)
@@ -358,7 +358,7 @@ def _plan(table: Table) -> list[_Sealed]:
             bound = [fields.index(each) for each in covered if each not in table.encrypted]
             label = f"{table.name}.{column.name}\0".encode()
             at = fields.index(column.name)
-            plan.append(_Sealed(column.name, at, column.kind, label, itemgetter(*bound)))
+            plan[column.name] = _Sealed(column.name, at, column.kind, label, itemgetter(*bound))
     return plan
 
 
@@ -377,7 +377,7 @@ class Sealer:
         held: Any = row
         plan, made = _plan(table), {}
         owner = getattr(held, table.key[0])
-        for column in plan:
+        for column in plan.values():
             value = held[column.at]
             if value is not None:
                 place = column.label + _pack(column.bound(held))
@@ -386,20 +386,18 @@ class Sealer:
 
     def open(self, table: Table, row: R) -> R:
         """The row as it was before `seal`."""
-        made = {c.name: self._opened(table, c, row) for c in _plan(table)}
+        made = {c.name: self._opened(table, c, row) for c in _plan(table).values()}
         return row._replace(**made) if made else row  # type: ignore[attr-defined]
 
     def opened(self, table: Table, row: Any, column: str) -> Any:
         """One column of a row as it was before `seal`."""
-        for each in _plan(table):
-            if each.name == column:
-                return self._opened(table, each, row)
-        return getattr(row, column)
+        each = _plan(table).get(column)
+        return getattr(row, column) if each is None else self._opened(table, each, row)
 
     def shown(self, table: Table, row: R) -> R:
         """The row for a listing: what can't be opened is "(sealed)" or "(can't be read)"."""
         made: dict[str, Any] = {}
-        for column in _plan(table):
+        for column in _plan(table).values():
             try:
                 made[column.name] = self._opened(table, column, row)
             except KeyMissing:
@@ -414,7 +412,7 @@ class Sealer:
         cipher: Any = self.cipher
         return all(
             cipher.is_newest(_raw(column.kind, row[column.at]))
-            for column in _plan(table)
+            for column in _plan(table).values()
             if row[column.at] is not None and (row[column.at] != "" or table.sums)
         )
 
@@ -425,7 +423,7 @@ class Sealer:
         """
         if table.sums:
             raise ValueError(f"{table.name} has checksums: seal and store its rows whole")
-        each = next(each for each in _plan(table) if each.name == column)
+        each = _plan(table)[column]
         if value is None or value == "":
             return value
         place = each.label + _pack(key[0] if len(key) == 1 else tuple(key))

@@ -228,23 +228,23 @@ def ddl(dialect: Dialect, schema: str | None = None, placement: str | None = Non
 def refuse_foreign(tables: Mapping[str, Collection[str]], where: str) -> None:
     """Raise where tables have our names and are not ours. `tables`: each one's columns."""
     recorded = tables.get(MIGRATIONS.name)
-    if recorded is not None and not {"version", "min_reader"} <= set(recorded):
-        raise ForeignDatabase(
-            f"{where} has a table {MIGRATIONS.name} that is not langgraph-wyrd's; nothing was "
-            "touched"
+    found = sorted(OURS & tables.keys())
+    if recorded is None:
+        wrong = f"tables named {', '.join(found)} that langgraph-wyrd did not make" if found else ""
+    elif not {"version", "min_reader"} <= set(recorded):
+        wrong = f"a table {MIGRATIONS.name} that is not langgraph-wyrd's"
+    else:
+        lacks = {name: sorted({*TABLES[name].names} - {*tables[name]}) for name in found}
+        wrong = "; ".join(
+            f"a table {name} without the columns {', '.join(columns)}: langgraph-wyrd did not make "
+            "it, or somebody changed it"
+            for name, columns in lacks.items()
+            if columns
         )
-    found = OURS & tables.keys()
-    for name in sorted(found):
-        if recorded is not None and (lacks := {*TABLES[name].names} - {*tables[name]}):
-            raise ForeignDatabase(
-                f"{where} has a table {name} without the columns {', '.join(sorted(lacks))}: "
-                "langgraph-wyrd did not make it, or somebody changed it; nothing was touched. Use "
-                "another database or another schema, or restore the table"
-            )
-    if recorded is None and found:
+    if wrong:
         raise ForeignDatabase(
-            f"{where} has tables named {', '.join(sorted(found))} that langgraph-wyrd did not "
-            "make; nothing was touched. Use another database or another schema."
+            f"{where} has {wrong}; nothing was touched. Use another database or another schema, "
+            "or restore the table"
         )
 
 

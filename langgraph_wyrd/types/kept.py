@@ -125,7 +125,7 @@ def _refuse(self: Any, name: str, value: Any) -> NoReturn:
 
 
 class _Object(Kept):
-    """Any value. Its class has, for the serializer, what the value had."""
+    """Any value that is no message and no member of an enum."""
 
     __slots__ = ("_kept", "_shown")
 
