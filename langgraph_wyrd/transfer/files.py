@@ -24,7 +24,7 @@ from langgraph_wyrd import errors
 from langgraph_wyrd.checkpoints import copy, declare
 from langgraph_wyrd.checkpoints.copy import Carried
 from langgraph_wyrd.checkpoints.delete import lock
-from langgraph_wyrd.checkpoints.read import LOST_SAID, merged
+from langgraph_wyrd.checkpoints.read import LOST_SAID
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.recovery.mend import locked, remade
 from langgraph_wyrd.recovery.repair import flipped_back
@@ -214,7 +214,7 @@ def _data(codec: Codec, found: Export, payloads: bool) -> dict[str, Any]:
             for row in opened.rows[tables.HEALS.name]
         ],
         "messages": [*map(shown, found.messages)],
-        "history": [*_history(codec, found.carried)],
+        "history": _history(found.carried),
     }  # fmt: skip
     if payloads:
         data["rows"] = {name: [*map(_row, each)] for name, each in found.carried.rows.items()}
@@ -222,29 +222,17 @@ def _data(codec: Codec, found: Export, payloads: bool) -> dict[str, Any]:
     return data
 
 
-def _history(codec: Codec, carried: Carried) -> Iterator[dict[str, Any]]:
-    """The checkpoints for reading, parents before children."""
-    written: dict[tuple[str, str], list[Any]] = {}
-    for row in carried.rows[tables.WRITES.name]:
-        written.setdefault((row.ns, row.checkpoint), []).append(row)
-    places: dict[tuple[str, str], tables.CheckpointRow] = {
-        (row.ns, row.id): row for row in carried.rows[CHECKPOINTS.name]
-    }
-    for place, row in sorted(places.items(), key=lambda each: (each[0][1], each[0][0])):
-        by_task: dict[str, list[str]] = {}
-        for each in merged(codec, written.get(place, ())):
-            node = each.path.rpartition(", ")[2] if "__pregel_pull" in each.path else each.path
-            by_task.setdefault(given(node) or "-", []).append(each.channel)
-        yield {
-            "checkpoint_id": given(row.id),
-            "parent_id": row.parent and given(row.parent),
-            "ns": given(row.ns),
-            "ts": row.ts and given(row.ts),
-            "step": row.step,
-            "source": row.source,
-            "run_id": row.run_id,
-            "writes": [f"{node}: {', '.join(names)}" for node, names in by_task.items()],
+def _history(carried: Carried) -> list[dict[str, Any]]:
+    """The checkpoints for reading, in the order of their ids."""
+    rows = sorted(carried.rows[CHECKPOINTS.name], key=lambda row: (row.id, row.ns))
+    return [
+        {
+            "checkpoint_id": given(row.id), "parent_id": row.parent and given(row.parent),
+            "ns": given(row.ns), "ts": row.ts and given(row.ts), "step": row.step,
+            "source": row.source, "run_id": row.run_id,
         }
+        for row in rows
+    ]  # fmt: skip
 
 
 def _label(row: Any) -> dict[str, Any]:
