@@ -134,13 +134,11 @@ class CheckpointDamaged(WyrdError):
 class KeyMissing(WyrdError):
     """What is stored is encrypted with a key that the saver was not given. Nothing was changed.
 
-    `key_id` names the key, `thread_id` the thread, `place` the row. It is never raised for damage.
+    `key_id` names the key, `place` the row. It is never raised for damage.
     """
 
     key_id: str = ""
-    thread_id: str = ""
     place: str = ""
-    owner: Any = None  # the thread's key, until its id is looked up
 
 
 class PlainStore(WyrdError):

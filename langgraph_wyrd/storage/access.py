@@ -10,23 +10,21 @@ from __future__ import annotations
 import logging
 import threading
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from langgraph_wyrd.errors import InvalidInput, KeyMissing, PlainStore, ReadOnlyDatabase, WyrdError
+from langgraph_wyrd.errors import InvalidInput, KeyMissing, PlainStore, ReadOnlyDatabase
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.storage.engine import Connection, Driver
-from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import SEALED, fetch, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import KEYS, TABLES, THREADS, KeyRow
+from langgraph_wyrd.storage.tables import KEYS, TABLES, KeyRow
 
 if TYPE_CHECKING:
     from langgraph_wyrd.storage import encryption
@@ -81,11 +79,6 @@ class Access:
             return self.ring
         return self._locked if type(serde) is JsonPlusSerializer else serde_sealer(serde)
 
-    @property
-    def encrypted(self) -> bool:
-        """Whether the store is, as far as is known."""
-        return self.sealer(self._serde) is not None
-
     def attach(self, codec: Any) -> Any:
         """Give a codec its sealer, also when the store turns out to be encrypted."""
         codec.sealer = self.sealer(codec.serde)
@@ -105,7 +98,7 @@ class Access:
                 with suppress(Exception):
                     connection.close()
                 raise
-            return _Naming(connection) if self.encrypted else connection
+            return connection
 
         driver.connect = admitted
         guarded: Driver = driver
@@ -276,28 +269,3 @@ def _opens_any(sealer: Sealer) -> Script[bool]:
                     if sealer.opened(table, row, name) is not None:
                         return True
     return False
-
-
-# ---- connections
-
-
-class _Naming:
-    """A connection whose KeyMissing errors name the thread, which rows know by a number."""
-
-    def __init__(self, inner: Connection) -> None:
-        self.merge, self.clean, self.close = inner.merge, inner.clean, inner.close
-        self._read = inner.read
-        self.read = partial(self._named, inner.read)
-        self.write = partial(self._named, inner.write)
-
-    def _named(self, run: Callable[[Script[Any]], Any], script: Script[Any]) -> Any:
-        try:
-            return run(script)
-        except KeyMissing as error:
-            owner, error.owner = error.owner, None
-            if owner is not None and not error.thread_id:
-                with suppress(WyrdError):
-                    rows = self._read(fetch(THREADS, key=owner))
-                    error.thread_id = given(rows[0].thread_id) if rows else ""
-                error.args = (f"thread {error.thread_id!r}, {error.place}: {error.args[0]}",)
-            raise

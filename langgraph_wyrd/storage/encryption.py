@@ -447,9 +447,9 @@ class Sealer:
             return plain if column.kind == "bytes" else plain.decode("utf-8", "surrogatepass")
         except KeyMissing as error:
             if not error.place:
-                key = [getattr(row, name) for name in table.key[1:]]
-                error.place = f"{table.name} {tuple(key)}"
-                error.owner = getattr(row, table.key[0])
+                key = tuple(getattr(row, name) for name in table.key[1:])
+                error.place = f"{table.name} {key}"
+                error.args = (f"{error.place}: {error.args[0]}",)
             raise
         except NotOpened as error:
             raise type(error)(f"a row of {table.name} can't be opened: {error}") from error
