@@ -15,10 +15,9 @@ from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
 from langgraph_wyrd.lazy import uncollected
-from langgraph_wyrd.recovery import repair as stored_rows
 from langgraph_wyrd.recovery.healer import Heal
-from langgraph_wyrd.recovery.mend import absent, located, remade, without_events
-from langgraph_wyrd.recovery.repair import Recovered, flipped_back, recovered
+from langgraph_wyrd.recovery.mend import absent, locked, remade, without_events
+from langgraph_wyrd.recovery.repair import Recovered, flipped_back
 from langgraph_wyrd.storage import tables
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import fetch, unsound
@@ -43,14 +42,11 @@ class Lenient:
 
     def _thread(self, thread_id: str) -> Script[_Thread | None]:
         if thread_id not in self._threads:
-            place = yield from located(self._dialect, thread_id)
-            made = None
-            if place is not None:
-                stored = yield from stored_rows.read(
-                    self._dialect, place.key, thread_id, place.row or place.wrong
-                )
+            opened, made = (yield from locked(self._dialect, thread_id, lock=False)), None
+            if opened is not None:
+                place, found = opened
                 users = yield from fetch(tables.USER_DATA, thread=place.key)
-                made = _Thread(self._codec, recovered(stored), users)
+                made = _Thread(self._codec, found, users)
                 self.found[thread_id] = (place.key, made.heals, made.drops)
             self._threads[thread_id] = made
         return self._threads[thread_id]

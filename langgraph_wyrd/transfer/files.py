@@ -314,9 +314,6 @@ def _checked(name: str, data: Mapping[str, Any]) -> Carried:
             if unsound(table, row):
                 raise errors.FileDamaged(f"{name!r}: a row of {table.name} fails its checksum")
             made.append(row)
-    unknown = data["rows"].keys() - tables.TABLES.keys()
-    if unknown:
-        raise errors.FileDamaged(f"{name!r} has rows of {', '.join(sorted(unknown))}")
     head = {each: data[each] for each in _OF_THREAD}
     blank = dict.fromkeys(tables.ThreadRow._fields)
     thread = tables.ThreadRow(**{
