@@ -24,6 +24,7 @@ from langgraph.types import Command
 from typing_extensions import TypedDict
 
 from langgraph_wyrd import Kept, WyrdSaver
+from langgraph_wyrd.checkpoints import snapshots
 from langgraph_wyrd.errors import CheckpointDamaged, ThreadNotFound
 from langgraph_wyrd.recovery.repair import flipped_back
 from langgraph_wyrd.storage import parity
@@ -271,6 +272,26 @@ def test_a_task_whose_writes_are_lost_runs_again_and_answers_stay(file: File) ->
         written = {write[1] for each in found for write in each.pending_writes or ()}
         assert written == {"__resume__"}
         talk(saver, "u", 1)
+
+
+def test_a_snapshot_of_which_a_row_is_missing_is_dropped(
+    file: File, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A load goes on without it, and removes what is left of it: the next put makes another."""
+    monkeypatch.setattr(snapshots, "SLACK", 1500)
+    monkeypatch.setattr(snapshots, "OWN_ROW", 900)
+    with file.open() as saver:
+        talk(saver, "t", 3)
+        whole = saver.get_tuple(at("t"))
+    made = "SELECT checkpoint FROM wyrd_snapshots WHERE channel = 'messages' ORDER BY 1 DESC"
+    (newest,) = file.run(made)[0]
+    where = "FROM wyrd_snapshots WHERE checkpoint = ?"
+    file.run(f"DELETE {where} AND channel = 'messages'", newest)
+    assert file.run(f"SELECT 1 {where}", newest)
+    with file.open() as saver:
+        assert saver.get_tuple(at("t")) == whole
+    assert not file.run(f"SELECT 1 {where}", newest)
+    assert ("exact", newest) in file.run("SELECT kind, checkpoint FROM wyrd_heals")
 
 
 def test_everything_lost_is_an_empty_thread_that_goes_on(
