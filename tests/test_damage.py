@@ -274,6 +274,23 @@ def test_a_task_whose_writes_are_lost_runs_again_and_answers_stay(file: File) ->
         talk(saver, "u", 1)
 
 
+def test_a_load_that_can_not_write_says_what_is_missing(
+    file: File, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of a file that is only read: the nearest checkpoint is given, and how much is missing."""
+    ids = [row[0] for row in file.run("SELECT id FROM wyrd_checkpoints ORDER BY id DESC")]
+    with file.open() as saver:
+        third = saver.get_tuple(at("t", ids[2]))
+    for id in ids[:2]:
+        file.run("DELETE FROM wyrd_checkpoints WHERE id = ?", id)
+    with WyrdSaver.from_conn_string(f"{file.url}?mode=ro") as saver:
+        found = saver.get_tuple(at("t"))
+    assert found is not None
+    assert third is not None
+    assert found.checkpoint == third.checkpoint
+    assert "2 rows are missing" in caplog.text
+
+
 def test_a_snapshot_of_which_a_row_is_missing_is_dropped(
     file: File, monkeypatch: pytest.MonkeyPatch
 ) -> None:
