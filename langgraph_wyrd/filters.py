@@ -66,20 +66,10 @@ def _either(allowed: Sequence[str]) -> str:
     return f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
-def over(status: str) -> Values:
-    """Whether what is open is asked for, or what is over."""
-    return (one_of(status, "status", ("open", "closed", "any")),)
-
-
 def trust(confidence: Some, what: str) -> Values:
     """How sure it must be; "any" does not filter."""
     found = words(confidence, what, (*get_args(Confidence), "any"))
     return None if found is None or "any" in found else found
-
-
-def todo_statuses(status: Some) -> Values:
-    """The statuses of todos that are asked for."""
-    return words(status, "status", (*get_args(TodoStatus), "open", "any"))
 
 
 def moment(given: Time, what: str) -> str | None:
@@ -152,6 +142,7 @@ class Filter(NamedTuple):
 
     check: Callable[[Any, str], Any]
     sql: str = ""
+    default: Any = None
 
 
 # Postgres does not estimate a CASE. Without it, it assumes that a filter without statistics matches
@@ -165,6 +156,10 @@ def _some(column: str, check: Callable[[Any, str], Any] = values) -> Filter:
 
 def _among(*allowed: str) -> Callable[[Any, str], Values]:
     return lambda given, what: words(given, what, allowed)
+
+
+def _one(*allowed: str) -> Callable[[Any, str], Values]:
+    return lambda given, what: (one_of(given, what, allowed),)
 
 
 class ThreadFilters(TypedDict, total=False):
@@ -198,12 +193,21 @@ class LoopFilters(ItemFilters, total=False):
     """Which loops: see `Queries.open_loops`."""
 
     kind: Annotated[Some, _some("kind", _among(*get_args(LoopKind)))]
+    status: Annotated[str, Filter(_one("open", "closed", "any"), default="open")]
+    branch: Annotated[str, Filter(_one("head", "elsewhere", "any"), default="any")]
+
+
+class TodoFilters(ItemFilters, total=False):
+    """Which todos: see `Queries.todos`."""
+
+    status: Annotated[Some, Filter(_among(*get_args(TodoStatus), "open", "any"), default="open")]
 
 
 class IntentionFilters(ItemFilters, total=False):
     """Which intentions: see `Queries.intentions`."""
 
     aim: Annotated[Some, _some("aim", _among(*get_args(Aim)))]
+    status: Annotated[str, Filter(_one("open", "closed", "any"), default="open")]
 
 
 class InboxFilters(TypedDict, total=False):
@@ -226,12 +230,12 @@ def declared(of: type) -> Mapping[str, Filter]:
 
 
 def checked(of: type, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a caller passes, in stored form; None for what was not passed."""
+    """What a caller passes, in stored form; the default for what was not passed."""
     known = declared(of)
     for name in given:
         if name not in known:
             raise TypeError(f"there is no filter {name!r}: {', '.join(known)}")
-    return {name: each.check(given.get(name), name) for name, each in known.items()}
+    return {name: each.check(given.get(name, each.default), name) for name, each in known.items()}
 
 
 # ---- cursors

@@ -190,8 +190,13 @@ def _signature(method: Callable[..., Any]) -> inspect.Signature:
         if each.kind is each.VAR_KEYWORD and declared:
             hints = method.__globals__[declared].__annotations__
             parameters += [
-                each.replace(name=n, kind=each.KEYWORD_ONLY, default=None, annotation=h.__origin__)
-                for n, h in hints.items()
+                each.replace(
+                    name=name,
+                    kind=each.KEYWORD_ONLY,
+                    annotation=hint.__origin__,
+                    default=hint.__metadata__[0].default,
+                )
+                for name, hint in hints.items()
             ]
         else:
             parameters.append(each)

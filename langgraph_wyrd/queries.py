@@ -21,10 +21,10 @@ from langgraph_wyrd.errors import (
 from langgraph_wyrd.filters import (
     InboxFilters,
     IntentionFilters,
-    ItemFilters,
     LoopFilters,
     Some,
     ThreadFilters,
+    TodoFilters,
 )
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.lazy import lazy
@@ -101,7 +101,7 @@ class Queries(SaverBase):
             text: Only those with this in their title or reason, or with all of its words in one
                 of their messages: see `docs/messages.md`. Case and accents do not matter.
         """
-        asked = self._threads_asked(filters, limit, after)
+        asked = self._asked(listing.LIST_THREADS, filters, limit, after)
         return (yield from self._page((yield from self._also_said(asked))))
 
     athreads = asynchronous(threads)
@@ -119,7 +119,7 @@ class Queries(SaverBase):
 
         The filters are those of `threads`.
         """
-        asked = self._threads_asked(filters, _FEW, None)
+        asked = self._asked(listing.LIST_THREADS, filters, _FEW, None)
         found = self._resumed((yield from self._newest(asked)))
         return None if found is None else (yield from self._looked_at(found))
 
@@ -145,7 +145,7 @@ class Queries(SaverBase):
         Raises:
             ThreadNotFound: There is no such thread.
         """
-        asked = self._threads_asked(filters, _FEW, None)
+        asked = self._asked(listing.LIST_THREADS, filters, _FEW, None)
         if thread_id is None:
             if at is not None:
                 raise InvalidInput(f"resume(at={at!r}): say of which thread")
@@ -203,9 +203,8 @@ class Queries(SaverBase):
 
     @operation
     def open_loops(
-        self, *, status: str = "open", branch: str = "any", limit: int = 50,
-        after: str | None = None, **filters: Unpack[LoopFilters],
-    ) -> Operation[Page[OpenLoop]]:  # fmt: skip
+        self, *, limit: int = 50, after: str | None = None, **filters: Unpack[LoopFilters]
+    ) -> Operation[Page[OpenLoop]]:
         """What waits in all threads, newest first; each loop says its `thread_id`.
 
         ```python
@@ -228,18 +227,14 @@ class Queries(SaverBase):
                 later: a `datetime`, or ISO text. A time without a zone is local.
             text: Only those with this in what they say, in upper or lower case.
         """
-        return (yield from self._items(
-            listing.LIST_LOOPS, filters, limit=limit, after=after, branch=branch,
-            status=filtering.over(status),
-        ))  # fmt: skip
+        return (yield from self._page(self._asked(listing.LIST_LOOPS, filters, limit, after)))
 
     aopen_loops = asynchronous(open_loops)
 
     @operation
     def todos(
-        self, *, status: Some = "open", limit: int = 50, after: str | None = None,
-        **filters: Unpack[ItemFilters],
-    ) -> Operation[Page[Todo]]:  # fmt: skip
+        self, *, limit: int = 50, after: str | None = None, **filters: Unpack[TodoFilters]
+    ) -> Operation[Page[Todo]]:
         """The steps of all threads' plans, newest first; each todo says its `thread_id`.
 
         On a page, what was put on a list together stands in the list's order.
@@ -249,18 +244,14 @@ class Queries(SaverBase):
                 "completed", "cancelled", one or several, or "any".
             filters: As for `open_loops`.
         """
-        return (yield from self._items(
-            listing.LIST_TODOS, filters, limit=limit, after=after,
-            status=filtering.todo_statuses(status),
-        ))  # fmt: skip
+        return (yield from self._page(self._asked(listing.LIST_TODOS, filters, limit, after)))
 
     atodos = asynchronous(todos)
 
     @operation
     def intentions(
-        self, *, status: str = "open", limit: int = 50, after: str | None = None,
-        **filters: Unpack[IntentionFilters],
-    ) -> Operation[Page[Intention]]:  # fmt: skip
+        self, *, limit: int = 50, after: str | None = None, **filters: Unpack[IntentionFilters]
+    ) -> Operation[Page[Intention]]:
         """What the threads are after, newest first; each intention says its `thread_id`.
 
         Args:
@@ -268,10 +259,7 @@ class Queries(SaverBase):
             status: "open" (what it is after now), "closed" (what it was after) or "any".
             filters: As for `open_loops`.
         """
-        return (yield from self._items(
-            listing.LIST_INTENTIONS, filters, limit=limit, after=after,
-            status=filtering.over(status),
-        ))  # fmt: skip
+        return (yield from self._page(self._asked(listing.LIST_INTENTIONS, filters, limit, after)))
 
     aintentions = asynchronous(intentions)
 
@@ -320,22 +308,15 @@ class Queries(SaverBase):
 
     # ---- what the methods share
 
-    def _asked(self, of: Any, given: Mapping[str, Any], **how: Any) -> listing.Asked:
+    def _asked(
+        self, of: Any, given: Mapping[str, Any], limit: int, after: str | None
+    ) -> listing.Asked:
         """A listing with its filters."""
         given = {**given, "user_id": self._own_user(given.get("user_id"))}
-        encrypted = self._codec.sealer is not None
-        asked: listing.Asked = listing.asked(of, given, encrypted=encrypted, **how)
+        how: Any = {"limit": limit, "after": after, "encrypted": self._codec.sealer is not None}
+        asked: listing.Asked = listing.asked(of, given, **how)
         reader = self._reader
         return asked if reader is None else asked._replace(covered=reader.extractors.covered_by)
-
-    def _threads_asked(
-        self, given: Mapping[str, Any], limit: int, after: str | None
-    ) -> listing.Asked:
-        return self._asked(listing.LIST_THREADS, given, limit=limit, after=after)
-
-    def _items(self, of: Any, given: Mapping[str, Any], **how: Any) -> Operation[Page[Any]]:
-        """A page of loops, todos or intentions."""
-        return (yield from self._page(self._asked(of, given, **how)))
 
     def _page(self, asked: listing.Asked) -> Operation[Page[Any]]:
         script = partial(listing.page, self._dialect, self._codec, asked)

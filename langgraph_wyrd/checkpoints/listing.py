@@ -101,17 +101,17 @@ class Asked(NamedTuple):
 
 def asked(
     listing: Listing[Any], given: Mapping[str, Any], *, limit: int, after: str | None,
-    encrypted: bool, status: Values = None, branch: str = "any",
+    encrypted: bool,
 ) -> Asked:  # fmt: skip
     """What is asked for, checked; raises InvalidInput for a filter that can't be used."""
     wanted = filters.checked(listing.filters, given)
-    text, statuses = wanted["text"], wanted.get("status")
+    text, status = wanted["text"], wanted.get("status")
     if text is not None and encrypted:
         raise InvalidInput(
             "text= can't be searched for: this store is sealed, its texts are encrypted. Use the "
             "other filters, and look at what they find"
         )
-    nothing = () in (status, *wanted.values())
+    nothing = () in wanted.values()
     conditions = [] if nothing else _standing(listing, status)
     if (kinds := wanted.get("kind")) and {*kinds} <= _ASKS:
         # In the words of their index, which is short where the table is long.
@@ -121,16 +121,17 @@ def asked(
     for name, each in filters.declared(listing.filters).items():
         if each.sql and (value := wanted[name]):
             conditions.append(_among(each.sql, (value,) if isinstance(value, str) else value))
-    if filters.one_of(branch, "branch", ("head", "elsewhere", "any")) != "any":
-        conditions.append(("i.elsewhere" if branch == "elsewhere" else "NOT i.elsewhere", ()))
+    if wanted.get("branch", ("any",)) != ("any",):
+        here = wanted["branch"] == ("head",)
+        conditions.append(("NOT i.elsewhere" if here else "i.elsewhere", ()))
     if text is not None:
         like = " OR ".join(f"lower(i.{name}) LIKE ? ESCAPE '!'" for name in listing.text)
         params = (filters.like(text),) * len(listing.text)
         conditions.append((f"CASE WHEN {like} THEN TRUE ELSE FALSE END", params))
+    words = status if listing is LIST_THREADS else None
     return Asked(
         listing, filters.count(limit), after, conditions, wanted.get("thread_id"),
-        wanted["user_id"], text, nothing=nothing, statuses=statuses,
-        held=_stored_statuses(statuses),
+        wanted["user_id"], text, nothing=nothing, statuses=words, held=_stored_statuses(words),
     )  # fmt: skip
 
 
@@ -398,9 +399,18 @@ _MODELS: dict[Table, Any] = {
 }  # fmt: skip
 
 
+def _damaged(held: Any) -> None:
+    """Say that a listing leaves a value out. Its row is derived: a repair makes it again."""
+    logger.warning(
+        "a row of a listing is damaged, its %r is left out: `verify(repair=True)` makes it again",
+        held if len(repr(held)) < 100 else type(held).__name__,
+    )
+
+
 @lru_cache
-def item_of(table: Table) -> Callable[[Any], Any]:
-    """What makes an item of a row: columns have the names of its fields."""
+def item_of(table: Table, damaged: Callable[[Any], None] = _damaged) -> Callable[[Any], Any]:
+    """What makes an item of a row: columns have the names of its fields. `damaged` is called with
+    a value that can't be read, which is left out."""
     model = _MODELS[table]
     mine = {each.name for each in fields(model)}
     kinds = {column.name: column.kind for column in table.columns}
@@ -411,9 +421,9 @@ def item_of(table: Table) -> Callable[[Any], Any]:
         held = row._asdict()
         where = {name: held[name] for name in sources}
         where["ns"] = given(held["ns"])
-        extra = _json(held["extra"])
+        extra = _json(held["extra"], damaged)
         return model(
-            **{name: _value(kinds[name], name, held[name]) for name in names},
+            **{name: _value(kinds[name], name, held[name], damaged) for name in names},
             extra=extra if isinstance(extra, dict) else {},
             source=Source(given(held["checkpoint"]) or None, **where),
             thread_id=given(held["thread_id"]),
@@ -422,39 +432,31 @@ def item_of(table: Table) -> Callable[[Any], Any]:
     return made
 
 
-def _value(kind: str, name: str, held: Any) -> Any:
+def _value(kind: str, name: str, held: Any, damaged: Callable[[Any], None]) -> Any:
     if kind == "json":
-        return _json(held) if held is not None or name == "value" else {}
+        return _json(held, damaged) if held is not None or name == "value" else {}
     if kind == "time":
-        return time_of(held)
+        return time_of(held, damaged)
     if kind == "bool":
         return bool(held)
     return given(held) if name == "closed_in" and held is not None else held
 
 
-def _json(held: Any) -> Any:
+def _json(held: Any, damaged: Callable[[Any], None]) -> Any:
     try:
         return json.loads(held) if isinstance(held, str | bytes) else held
     except ValueError:
-        return _damaged(held)
+        return damaged(held)
 
 
-def time_of(held: str | datetime | None) -> str | None:
+def time_of(held: str | datetime | None, damaged: Callable[[Any], None] = _damaged) -> str | None:
     """A time as LangGraph writes it: microseconds where there are any."""
     if isinstance(held, datetime):
         return held.astimezone(timezone.utc).isoformat()
     if held is None or isinstance(held, str):
         return None if held is None else held.replace(".000000+", "+")
-    _damaged(held)
+    damaged(held)
     return None
-
-
-def _damaged(held: Any) -> None:
-    """Say that a listing leaves a value out. Its row is derived: a repair makes it again."""
-    logger.warning(
-        "a row of a listing is damaged, its %r is left out: `verify(repair=True)` makes it again",
-        held if len(repr(held)) < 100 else type(held).__name__,
-    )
 
 
 def _thread(row: ThreadRow) -> ThreadInfo:
@@ -482,7 +484,7 @@ LIST_LOOPS: Listing[OpenLoop] = Listing(
     _STILL,
 )  # fmt: skip
 LIST_TODOS: Listing[Todo] = Listing(
-    "todos", TODOS, filters.ItemFilters, item_of(TODOS), ("content",),
+    "todos", TODOS, filters.TodoFilters, item_of(TODOS), ("content",),
     "i.status NOT IN ('completed', 'cancelled')",
 )  # fmt: skip
 LIST_INTENTIONS: Listing[Intention] = Listing(

@@ -357,8 +357,12 @@ _SHOWN = ("status", "reason", "due", "title", "open_loops", "open_todos")
 
 def _items(codec: Codec, table: tables.Table, rows: Sequence[Any]) -> dict[str, Any]:
     """What the rows of a public table say: each item, and its place in a list."""
-    item = listing.item_of(table)
+    item = listing.item_of(table, _refused)
     return {row.id: (item(codec.open(table, row)), getattr(row, "place", 0)) for row in rows}
+
+
+def _refused(held: Any) -> None:
+    raise ValueError(held)
 
 
 # ---- repair
