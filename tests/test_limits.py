@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import resource
 import socket
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -100,6 +102,26 @@ async def test_what_is_remembered_of_threads_is_bounded(sqlite: Any) -> None:
     await asyncio.gather(*(aappend(saver, f"t{number}", "b") for number in range(0, 300, 2)))
     assert len(cache._slots) <= 250
     assert cache._bytes == sum(each.weight for each in cache._slots.values()) <= 100_000
+
+
+def test_what_threads_take_is_estimated_well(sqlite: Any) -> None:
+    """After a turn of an agent the estimate of what is remembered is what Python says, about."""
+    saver = sqlite.open()
+    graph = Agent().build(saver)
+    graph.invoke({"messages": [HumanMessage("go")]}, at("first"))  # and all that it imports
+    tracemalloc.start()
+    try:
+        for number in range(100):
+            graph.invoke({"messages": [HumanMessage("go")]}, at(f"t{number}"))
+        estimate = saver._cache._bytes
+        gc.collect()
+        before, _ = tracemalloc.get_traced_memory()
+        saver._cache.clear()
+        gc.collect()
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 0.7 < estimate / (before - after) < 1.4
 
 
 class Sessions:

@@ -36,7 +36,7 @@ from langgraph_wyrd.storage.parity import PROTECTED, grouped
 from langgraph_wyrd.storage.rows import insert, summed
 from langgraph_wyrd.storage.tables import PARITY, TABLES, THREADS, Table
 from tests import servers
-from tests.damage import at, talk
+from tests.damage import Agent, at, talk
 from tests.handmade import config, next_step
 from tests.outside import is_postgres, path_of
 
@@ -330,13 +330,14 @@ def memory(asked: argparse.Namespace) -> None:
     with store(asked.backend, asked.folder) as (url, _), open_saver(url) as saver:
         done = 0
         saver.get_tuple(config("nobody"))
-        before = resident()
+        before, graph = resident(), Agent().build(saver)
+        said = {"messages": [HumanMessage("go on")]}
         for most in sorted(asked.memory):
             for number in range(done, most):
-                talk(saver, name(number), 1)
+                graph.invoke(said, at(name(number)))
             done = most
             for number in range(0, most, 7):  # and they go on, known or not
-                talk(saver, name(number), 1)
+                graph.invoke(said, at(name(number)))
             held = saver._cache
             print(
                 f"{most:,} active threads: {resident() - before:.0f} MB more than at first; "
