@@ -228,7 +228,9 @@ def _demand(words: str, tables: tuple[Tables, ...]) -> str:
     """What a list at the end is asked with: "Please send me:", and what is to be sent."""
     lead = _LEAD.search(words[-_END:]) if ":" in words or "\uff1a" in words else None
     *_, last = sentences(lead.group(1)) if lead is not None else ("",)
-    return last if last and _form(last, lowered(last, tables), tables) == "asks" else ""
+    line = lowered(last, tables) if last else ""
+    asks = last and "asks" in (_form(last, line, tables), _bare_form(line, tables))
+    return last if asks else ""
 
 
 def _mixed(words: str) -> frozenset[str]:

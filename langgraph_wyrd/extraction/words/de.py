@@ -8,12 +8,14 @@ COMMON = (
 )
 YOU = r"\b(?:sie|ihnen|ihre?[nmrs]?|du|dir|dich|deine?[nmrs]?|euch|ich|wir|bitte|mir)\b"
 COURTESY = (
+    r"^(?:wie|womit|wobei|was) kann ich (?:\w+ ){0,4}(?:helfen|weiterhelfen|tun|behilflich)\b",
     r"\bgefallt (?:es|das|dir|ihnen)\b",
     r"\b(?:sonst|ansonsten) noch\b",
     r"\b(?:irgend)?etwas ander(?:es|em)\b",
     r"^(?!was|welche|wann|wo)(?:\w+ )*besser(?: so)?\W*$",
 )
 OFFERS = (
+    r"^(?:mochten|mochtest|willst|wollen) (?:sie|du) .*\b(?:wissen|sehen|erfahren|horen)\W*$",
     r"^(?:und |oder )?soll(?:en)? (?:ich|wir)\b",
     r"^(?:mochten|mochtest|willst|wollen) (?:sie|du)(?: das)?\W*$",
     r"\b(?:mochten|mochtest|willst|wollen) (?:sie|du),? dass (?:ich|wir)\b",
@@ -27,7 +29,8 @@ APPROVAL = (
     r"\b(?:trotzdem|dennoch)\b",
 )
 DEMANDS = (
-    r"^(?:bitte )?teile? mir\b",
+    r"\b(?:teile?|sage?|nenne?|gib|schicke?|sende?|beschreibe?|verrate?|zeige?) (?:mir|uns)\b"
+    r"(?! (?:gern |einfach )*(?:bescheid|wenn|falls|ob))",
     r"\b(?:brauche|benotige|brauchte|benotigte)n? (?:ich|wir)(?: noch| von (?:ihnen|dir)|"
     r" aber| jetzt| dann)* (?:ihre?n?|deine?n?|die|den|das|eine?n?|mehr|folgende)\b",
     r"\b(?:bitte )?(?:nennen|geben|teilen|senden|schicken|bestatigen|wahlen|laden|"

@@ -71,6 +71,7 @@ APPROVAL = (
     r"\b(?:anyway|regardless|nonetheless|all the same)\W*$",
     r"\b(?:shall|should|can|may) i (?:now )?(?:reserve|schedule|confirm|refund|charge|"
     r"transfer|publish|sign|block)\b",
+    r"\b(?:shall|should) i (?:save|create|add|place|register|file|finali[sz]e) (?:this|it|that)\b",
 )
 DEMANDS = (
     r"^(?:to [\w ]{2,40}|for (?:this|that)),? (?:i|we)(?:'ll| will)? need\b(?! to\b)",

@@ -11,6 +11,7 @@ YOU = (
     r"quiere|prefieres|prefiere|tienes|tiene|deseas?)\b"
 )
 COURTESY = (
+    r"^(?:en que|como|con que) (?:te |le |les |os )?puedo (?:ayudar|servir|asistir)\w*\b",
     r"\b(?:puedes|podes|puede|podrias) (?:comprobarlo|probarlo|verificarlo)\b",
     r"\balg(?:o|una) (?:mas|otra cosa|otra (?:pregunta|duda|consulta)|pregunta|duda)\b",
     r"\b(?:te|le) (?:sirve|ayuda|queda claro)\W*$",

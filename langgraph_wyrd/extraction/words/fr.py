@@ -9,6 +9,7 @@ COMMON = (
 )
 YOU = r"\b(?:vous|votre|vos|tu|te|toi|ton|ta|tes|je|nous|me|moi)\b|-(?:vous|tu|je|nous)\b"
 COURTESY = (
+    r"^(?:comment|en quoi) (?:puis-je|je peux|est-ce que je peux) (?:vous |t')?aider\b",
     r"\b(?:autre chose|d'autres? (?:questions?|demandes?|besoins?|choses?))\b",
     r"\bdi(?:s|tes)-moi si (?:quelque chose|un point|besoin)\b",
 )

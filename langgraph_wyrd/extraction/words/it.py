@@ -11,6 +11,7 @@ YOU = (
     r"puo|potrebbe|vuoi|vuole|preferisci|preferisce|desidera|hai|ha)\b"
 )
 COURTESY = (
+    r"^(?:come|in cosa|in che modo) posso (?:esser\w+ )?(?:aiutar\w+|\w+ utile|utile)\b",
     r"\b(?:altro|qualcos'altro|qualche altra|altre|ulteriori) ?(?:domand[ae]|dubbi|"
     r"richiest[ae]|cosa|informazioni|in cui)?\W*$",
     r"\b(?:qualcos'altro|c'e altro|altro in cui|altre domande|ulteriori domande|"

@@ -8,6 +8,7 @@ COMMON = (
 )
 YOU = r"\b(?:u|uw|je|jij|jou|jouw|jullie|ik|we|wij|mij|me)\b"
 COURTESY = (
+    r"^(?:hoe|waarmee|waar) kan ik (?:\w+ ){0,3}(?:helpen|van dienst)\b",
     r"\b(?:nog (?:iets|wat|andere?|meer|vragen|hulp)|verder nog|iets anders|anders nog)\b",
     r"\bals er iets\b",
 )
@@ -154,7 +155,10 @@ OPEN = (
     r"\b(?:wat (?:wilt|wil|kan ik|zoekt|heb je|heeft u)|waar gaat het (?:om|over)|"
     r"wat is het probleem)\b"
 )
-BARE = (r"\b(?:schikt|past|komt) (?:dat|u|je|het)\b",)
+BARE = (
+    r"\b(?:schikt|past|komt) (?:dat|u|je|het)\b",
+    r"^(?:en |of |dan )*(?:kunt?|kan|wilt?|hebt?|heeft|bent?|zou|mag) (?:je|u|jij)\b",
+)
 FAILED = r"\b(?:mislukt|geweigerd|geblokkeerd|afgewezen|afgebroken|niet gelukt|werkte niet)\b"
 MORE = (
     r"\b(?:maar|echter|niet|geen|nog steeds|behalve)\b|\b(?:alsjeblieft|alstublieft|aub|"

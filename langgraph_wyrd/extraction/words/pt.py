@@ -12,6 +12,7 @@ YOU = (
     r"gostaria|deseja|queres|preferes|tem)\b"
 )
 COURTESY = (
+    r"^(?:como|em que|no que) (?:eu )?(?:posso|podemos) (?:te |lhe |o |a )?ajud\w+\b",
     r"\b(?:algo|alguma|mais alguma|outra) (?:mais|coisa|outra coisa|duvida|pergunta|"
     r"questao)\b",
 )
