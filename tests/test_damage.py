@@ -274,6 +274,24 @@ def test_a_task_whose_writes_are_lost_runs_again_and_answers_stay(file: File) ->
         talk(saver, "u", 1)
 
 
+def test_a_row_that_moved_to_another_thread_is_brought_back_and_removed_there(file: File) -> None:
+    """Parity knows whose it is: both threads are as they were, and verify() finds nothing more."""
+    with file.open() as saver:
+        talk(saver, "u", 2)
+        before = [saver.get_tuple(at(name)) for name in "tu"]
+    theirs = "SELECT key FROM wyrd_threads WHERE thread_id = 'u'"
+    file.run(
+        "UPDATE wyrd_checkpoints SET thread = (SELECT key FROM wyrd_threads WHERE thread_id = 't') "
+        f"WHERE id = (SELECT max(id) FROM wyrd_checkpoints WHERE thread = ({theirs}))"
+    )
+    rows = file.run("SELECT count(*) FROM wyrd_checkpoints")
+    with file.open() as saver:
+        saver.verify(repair=True)
+        assert saver.verify().ok
+        assert [saver.get_tuple(at(name)) for name in "tu"] == before
+    assert file.run("SELECT count(*) FROM wyrd_checkpoints") == rows
+
+
 def test_a_load_that_can_not_write_says_what_is_missing(
     file: File, caplog: pytest.LogCaptureFixture
 ) -> None:
