@@ -434,6 +434,14 @@ def test_messages_inside_other_values(saver: Any, first: BaseMessage, second: Ba
     )
 
 
+def test_a_chunk_that_was_changed_is_made_as_the_serde_makes_it(saver: Any) -> None:
+    """Its calls come back with their keys in the serde's order, next to what the packer refuses."""
+    chunk = AIMessageChunk("x")
+    broken = {"args": "{", "id": None, "name": "pay", "type": "invalid_tool_call", "error": None}
+    chunk.invalid_tool_calls = [broken]  # type: ignore[list-item]
+    check(saver, {"held": {"at": dt.date(2026, 1, 1), "chunks": [chunk]}})
+
+
 @pytest.mark.parametrize("kind", [*EVERY_CLASS, *OF_USERS])
 def test_each_class_once(saver: Any, kind: type[BaseMessage]) -> None:
     """Each class, plain and with everything set, whatever hypothesis happened to try."""

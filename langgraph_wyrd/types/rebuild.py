@@ -25,6 +25,7 @@ from enum import Enum
 from typing import Any, TypeVar
 
 import ormsgpack
+from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde import jsonplus
 from langgraph.checkpoint.serde._msgpack import SAFE_MSGPACK_TYPES
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
@@ -127,6 +128,8 @@ def _model(cls: Any, payload: Any) -> Any:
     # What is computed of the fields is stored with them, and is none.
     computed = getattr(cls, "model_computed_fields", None) or {}
     own = {name: value for name, value in payload.items() if name not in computed}
+    if issubclass(cls, BaseMessage):  # as LangGraph makes it: its validators see what was given
+        return cls(**own)
     others: list[Any] = []
     for options in _LENIENT if hasattr(cls, "model_validate") else ():
         with suppress(Exception):
