@@ -33,7 +33,7 @@ SAMPLE = (
 )
 DEV = "postgres,notebook,agents,encryption,mcp,otel,terminal,ui"
 # The lowest releases of these that pyproject.toml allows; langchain needs a newer LangGraph.
-LOWEST = ["langgraph==1.2.0", "langgraph-checkpoint==4.3.0", "psycopg[binary]==3.2.1"]
+LOWEST = ["langgraph==1.2.0", "langgraph-checkpoint==4.3.0", "psycopg[binary]==3.2.11"]
 NEWEST = ["langgraph", "langgraph-checkpoint", "langchain", "langchain-core", "psycopg[binary]"]
 SHOWN = """
 import platform, sqlite3
