@@ -443,3 +443,17 @@ def test_questions_inside_an_instruction_are_no_requests_of_their_own(talk: Talk
     state = talk(f"P {words}")
     (request,) = state.open_loops
     assert request.description.startswith("Write a plan")
+
+
+def test_more_than_an_answer_replaces_what_was_asked(talk: Talk) -> None:
+    """A wish of some length, where an agent with tools waits for an answer; a short one answers."""
+    asked = ("P Book the hall for Friday", "A! ", "A Which of the two halls do you mean?")
+    assert owed(talk(*asked, "P the big one, please")) == ["m1"]
+    words = "please update everything to Saturday the 14th in the town hall"
+    assert owed(talk(*asked, f"P {words}")) == ["m5"]
+
+
+def test_what_is_wanted_under_a_condition_is_a_courtesy(talk: Talk) -> None:
+    said = "Der Termin steht: Freitag um 13 Uhr. Falls es nicht passt, geben Sie uns Bescheid."
+    state = talk("P Ich brauche einen Termin am Freitag", f"A {said}")
+    assert (state.open_loops, aim(state)) == ((), None)

@@ -77,7 +77,7 @@ class Answers(Requests):
             form = "asks"
         if form in OPEN and any(self._is_its_text(e, message.text, turn) for e in self.requests):
             form = "tells"  # what is asked in it, nobody asks here
-        if form == "asks" and self._tells_first(turn, about):
+        if form in ("asks", "proposes") and self._tells_first(turn, about):
             known = turn.long and turn.text[-1] in MARKS
             known = known and all(asking.only_asks(each.text) for each in self.requests)
             form = "offers" if known else "follows"

@@ -122,6 +122,11 @@ class Requests(Owed):
         concrete = waited and (heard.asks or len(line) > _PLEASE) and asking.is_open_ended(asked)
         if just := self._just_told(place, fresh) if self.requests else []:
             self._settle(self.requests, "replaced", source, "replies", just)
+        asks_back = any(map(asking.is_interrogative, said.questions))
+        if waited and (said.wish or asks_back) and len(line) > _PLEASE:
+            # More than an answer, where short talk of what was found is told from it.
+            answers = said.adds or said.agrees or said.denies
+            anew = anew or (not answers and (self.used_tools or not may_be_english(own)))
         if heard.told and heard.asks and not said.adds:
             self._settle(self.requests, "answered", source, "replies")
             anew = True
@@ -132,7 +137,7 @@ class Requests(Owed):
         elif waited:
             if said.adds:
                 self._ask(heard)
-            elif not said.agrees and any(map(asking.is_interrogative, said.questions)):
+            elif asks_back and not said.agrees:
                 self._ask(heard, aside=True)
             elif wants_now:
                 self._settle(self.requests, "replaced", source, "replies")

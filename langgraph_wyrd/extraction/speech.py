@@ -55,7 +55,7 @@ class Turn(NamedTuple):
 
 
 _QUOTES = late(
-    '["\u201c\u201e\u00ab\u300c][^"\u201d\u201c\u00bb\u300d]{4,}(?:["\u201d\u201c\u00bb\u300d]|$)'
+    '["\u201c\u201e\u00ab\u300c][^"\u201d\u201c\u00bb\u300d]{4,}(?:["\u201d\u201c\u00bb\u300d]|$)|\\([^()]{4,}\\)'
 )
 
 
@@ -229,8 +229,9 @@ def _demand(words: str, tables: tuple[Tables, ...]) -> str:
     lead = _LEAD.search(words[-_END:]) if ":" in words or "\uff1a" in words else None
     *_, last = sentences(lead.group(1)) if lead is not None else ("",)
     line = lowered(last, tables) if last else ""
-    asks = last and "asks" in (_form(last, line, tables), _bare_form(line, tables))
-    return last if asks else ""
+    asks = last and _form(last, line, tables) == "asks"
+    bare = last and tables != _IN_ENGLISH and _bare_form(line, tables) == "asks"
+    return last if asks or bare else ""  # in English "How to install:" is a heading
 
 
 def _mixed(words: str) -> frozenset[str]:
@@ -404,6 +405,8 @@ def _form_in(tables: Tables, sentence: str, line: str, marked: bool) -> Form:
         rest = rest.partition(",")[2].strip()  # what stands behind the condition
         if not rest:
             return "tells"
+        if not tables.SOON.search(line) and tables.DEMANDS.search(rest):
+            return "courtesy"  # "should it not suit you, let us know"
     if not demands and (rest == line or not tables.DEMANDS.search(rest)):
         return "tells"
     begins = tables.BEGINS.search(rest) and not (tables.cjk and line.endswith(("吗", "か")))

@@ -168,7 +168,7 @@ BEGINS = (
     r"reached|tackled|touched)\b.*\byet\b",
     r"^(?:that(?:'s| is| comes)|(?:it )?comes|the rest (?:comes|is)) (?:up )?next\b",
     r"\bnext up\b",
-    r"^let's (?:see|look|check|have a look|find out)\b",
+    r"^let's (?:(?:start|begin) (?:by|with)\b|see|look|check|have a look|find out)\b",
     r"\byou(?:'ll| will) hear (?:back )?from (?:us|me)\b",
     r"\b(?:i|we)(?: still| first)? need to (?:first )?(?:run (?:this|it|that) (?:by|past)|"
     r"consult|escalate|clear (?:this|it) with)\b",
@@ -299,9 +299,11 @@ FAREWELL = (
     r"first| it over)?",
 )
 PROCEED = (
-    r"(?:please )?(?:go (?:on|ahead|for it)|continue|proceed|carry on|keep going|resume|"
-    r"next|move on|do (?:it|that|so|this)(?: now| then| for me)?|let's (?:do (?:it|that|"
-    r"this)|go|proceed|continue)|make it so|ship it|start|begin|get started|run it|"
+    r"(?:please )?(?:(?:go (?:on|ahead)|continue|proceed|carry on) with (?:it|that|this|them|"
+    r"your \w+|the (?:plan|changes|rest|next \w+))|go (?:on|ahead|for it)|continue|proceed|"
+    r"carry on|keep going|resume|next|move on|do (?:it|that|so|this)(?: now| then| for me)?|"
+    r"let's (?:do (?:it|that|this)|go|proceed|continue)|make it so|ship it|start|begin|"
+    r"get started|run it|"
     r"try (?:again|it again|once more)|retry|again|once more|run (?:it|that|them|"
     r"this) again|rerun(?: it)?|apply (?:it|that|them|the changes)|implement (?:it|that|"
     r"this|the plan)|start implementation|execute|approved?|confirm(?:ed)?|please do|"

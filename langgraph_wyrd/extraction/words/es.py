@@ -21,6 +21,7 @@ OFFERS = (
     r"(?: \w+r(?:lo|la|me|te)?\b|\W*$)",
     r"^(?:y |o |u )?(?:quer[ei]s|quieren?|quieres?|desean?|deseas?|te gustaria|le gustaria|"
     r"prefieres?|quisieras?|quisiera)(?: tambien)? que (?:yo |te |le |lo |la |nos )?\w+",
+    r"^(?:y |o )?(?:quieres?|quer[ei]s|deseas?|te gustaria|le gustaria) \w+[aei]r(?:l[oae]s?)?\b",
     r"^si (?:quieres|quiere|lo deseas|lo desea|deseas|desea|prefieres|prefiere|gustas|gusta|"
     r"te interesa|le interesa|te parece|le parece|lo prefieres)\b",
     r"^(?:(?:te|le|se|lo|la|los|las) )*(?!necesito|requiero|tengo|puedo|quiero|solo|pero|como|"

@@ -21,6 +21,8 @@ OFFERS = (
     r"^(?:e |o |oppure )?(?:vuoi|vuole|volete|desideri|ti va di|preferisci)(?: \w+re\b|\W*$)",
     r"^(?:e |o |oppure )?(?:vuoi|vuole|volete|desideri|desidera|preferisci|preferisce|"
     r"ti piacerebbe|le piacerebbe)(?: anche)? che (?:io|ti|le|lo|la|proceda)?\b",
+    r"^(?:e |o |oppure )?(?:vuoi|vuole|desideri|desidera|ti piacerebbe|le piacerebbe) "
+    r"\w+[aei]r(?:e|l[oaie]|ne|ti|mi)\b",
     r"^se (?:vuoi|vuole|volete|desideri|desidera|preferisci|preferisce|ti va|ti interessa|"
     r"lo desidera|lo desideri)\b",
     r"\b(?:fammi|mi faccia|dimmi|mi dica|fatemi) (?:sapere )?se (?:vuoi|vuole|desideri|"

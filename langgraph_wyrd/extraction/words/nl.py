@@ -14,6 +14,7 @@ COURTESY = (
 )
 OFFERS = (
     r"^(?:en |of )?zal ik\b",
+    r"^(?:en |of )?(?:wil|wilt) (?:je|u) .*\w{2,}en\W*$",
     r"^(?:wil|wilt) (?:je|u) (?:ook|nog|meer|een voorbeeld|dat ik)\b",
     r"^(?:wil|wilt) (?:je|u)(?: dat)?\W*$",
     r"\b(?:laat|laten) (?:het )?(?:me |mij )?(?:maar |gerust |even )?weten (?:of|als) (?:je|"

@@ -20,6 +20,7 @@ OFFERS = (
     r"^(?:e |ou )?(?:voce )?(?:quer|queres|deseja|gostaria de|prefere)(?: \w+r\b|\W*$)",
     r"^(?:e |ou )?(?:voce )?(?:quer|queres|deseja|gostaria|prefere)(?: tambem)? que (?:eu|"
     r"nos)\b",
+    r"^(?:e |ou )?(?:voce )?(?:quer|queres|deseja|gostaria de) (?:isso|\w+[aei]r(?:-\w+)?)\b",
     r"^(?:se|caso) (?:voce )?(?:quiser|desejar|preferir|queira|deseje|prefira|quiseres|"
     r"for util|achar)\b",
     r"^(?:eu )?(?:tambem )?(?:posso|podemos|poderia) (?:tambem|ainda|ajudar|alem)\b",
