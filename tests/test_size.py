@@ -88,7 +88,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return made
 
 
-@pytest.mark.parametrize("what", [each for each in CALLS if each not in WALKS])
+# A turn takes now more, now less: how many of its writes share a commit is a matter of chance.
+STEADY = [each for each in CALLS if each not in (*WALKS, "a turn")]
+
+
+@pytest.mark.parametrize("what", STEADY)
 def test_a_call_is_as_much_work_in_a_larger_file(files: list[str], what: str) -> None:
     """With twice the threads a call takes as many steps of SQLite's machine, but for a few."""
     small, large = (steps(url, CALLS[what]) for url in files)
