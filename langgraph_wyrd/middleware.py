@@ -26,7 +26,7 @@ from langgraph_wyrd.agents.place import (
 from langgraph_wyrd.agents.repair_node import differ, now, repaired_at, replacing
 from langgraph_wyrd.agents.tools import loop_tools
 from langgraph_wyrd.errors import InvalidInput, MissingExtra
-from langgraph_wyrd.extraction.declared import TOOLS
+from langgraph_wyrd.extraction.owed import BOOKKEEPING
 from langgraph_wyrd.operations import Operation, arun, ask, asynchronous, operation, run
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.state.brief import entry
@@ -204,7 +204,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             # The run before goes on, and what stood open is about to be settled.
             yield from self._goes_on(place)
         chosen = self._once if isinstance(self._once, bool) else name in self._once
-        if not chosen or not id or name in TOOLS:
+        if not chosen or not id or name in BOOKKEEPING:
             return None
         said = yield from begin_call(place, name, id, is_new=is_new, now=now())
         if said is None:

@@ -414,6 +414,25 @@ def test_approvals_that_are_not_allowed(sqlite: Backend, answer: Any, wrong: str
     assert len(saver.inbox()) == 1
 
 
+async def test_an_answered_approval_holds_its_call_up_until_the_run_goes_on(
+    durable: Backend, call: Call
+) -> None:
+    """A call that nobody could have begun yet is not shown as one that may have happened."""
+    saver = durable.open()
+    agent, thread = cleaner(saver, "batched", **RULES), saver.thread("t")
+    await call(agent, "invoke", GO, AT)
+    await call(thread, "answer", ["reject", "approve"], by="ann")
+    state = await call(thread, "working_state")
+    assert [loop.kind for loop in state.open_loops] == ["request"]
+    assert state.status == "due"
+    assert [loop.kind for loop in await call(saver, "open_loops")] == ["request"]
+    assert "verify before redoing" not in state.brief()
+    await call(agent, "invoke", None, AT)
+    ended = {loop.ref: loop.outcome for loop in (await call(thread, "working_state")).loops}
+    assert "rejected" in ended.values()
+    assert "a result was recorded" in ended.values()
+
+
 async def test_approvals_of_each_call(durable: Backend, call: Call) -> None:
     """langchain's approvals of single calls are entries of their own, checked by their schema."""
     saver = durable.open()

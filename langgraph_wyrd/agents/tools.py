@@ -14,7 +14,8 @@ from langgraph.prebuilt import ToolRuntime
 from pydantic import Field
 
 from langgraph_wyrd.agents.place import place_of, state_at
-from langgraph_wyrd.extraction.declared import CLOSE, DECIDE, INTEND, OPEN, closable, opens
+from langgraph_wyrd.extraction.declared import closable, opens
+from langgraph_wyrd.extraction.owed import CLOSE_LOOP, NOTE_DECISION, OPEN_LOOP, SET_INTENTION
 from langgraph_wyrd.operations import Operation, arun, ask, run
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.state.model import WorkingState, shortened
@@ -67,10 +68,10 @@ def loop_tools(saver: WyrdSaver | None) -> list[BaseTool]:
 
     made = StructuredTool.from_function
     return [
-        made(open_loop, name=OPEN),
-        made(close_loop, aclose_loop, name=CLOSE),
-        made(set_intention, name=INTEND),
-        made(note_decision, name=DECIDE),
+        made(open_loop, name=OPEN_LOOP),
+        made(close_loop, aclose_loop, name=CLOSE_LOOP),
+        made(set_intention, name=SET_INTENTION),
+        made(note_decision, name=NOTE_DECISION),
     ]
 
 
@@ -96,7 +97,7 @@ def _closing(
     shown = "; ".join(f"{loop.id}: {shortened(loop.description, 60)}" for loop in loops[:_SHOWN])
     more = f" and {len(loops) - _SHOWN} more" if len(loops) > _SHOWN else ""
     text = f"No open loop has the id {id!r}. Open: {shown or 'none'}{more}."
-    return ToolMessage(text, tool_call_id=call, name=CLOSE, status="error")
+    return ToolMessage(text, tool_call_id=call, name=CLOSE_LOOP, status="error")
 
 
 def _knows(state: WorkingState, id: str) -> bool:

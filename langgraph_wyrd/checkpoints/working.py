@@ -284,7 +284,8 @@ def visible(thread: Thread) -> WorkingState:
     if not children:
         return with_status(root.seen(), due=root.ahead())
     state = join(replace(root.seen(), due=root.ahead()), children)
-    return with_status(state, due=state.due)
+    here = [child.checkpoint_id for child in children if child.checkpoint_id is not None]
+    return with_status(state, due=state.due, children=here)
 
 
 def is_shown(thread: Thread, ns: str, id: str, root: str | None) -> bool:

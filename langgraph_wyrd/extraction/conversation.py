@@ -22,7 +22,7 @@ from langgraph_wyrd.extraction.messages import (
     read,
     written,
 )
-from langgraph_wyrd.extraction.owed import CALLS
+from langgraph_wyrd.extraction.owed import BOOKKEEPING, CALLS
 from langgraph_wyrd.extraction.plain import as_text, bounded, in_line, short
 from langgraph_wyrd.extraction.view import Fresh, View
 from langgraph_wyrd.state.facts import (
@@ -180,6 +180,8 @@ class _Walk(Answers):
             self._add(Settles((loop.kind,), "the agent went on", source, loop.ref), "past")
 
     def _calls(self, call: Call, message: Message, otherwise: str) -> None:
+        if call.name in BOOKKEEPING and call.malformed is None:
+            return  # what it says is read (`declared`), and nothing else is done
         self.used_tools = True
         self.called.append(call.name)
         ref = call.id or otherwise
@@ -220,7 +222,7 @@ class _Walk(Answers):
         if here is None or self._tool(result.call) is not None:
             source = self._source("tool_result", message, result.call)
             self._add(Settles(CALLS, outcome, source, result.call))
-        if name is None or not ran:
+        if name is None or not ran or name in BOOKKEEPING:
             return
         if not result.failed:
             self._worked(name, message)

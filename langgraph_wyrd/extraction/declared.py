@@ -11,13 +11,18 @@ from typing import Any
 
 from langgraph_wyrd.extraction.conversation import ended
 from langgraph_wyrd.extraction.messages import Call, Digest, Message, digest
+from langgraph_wyrd.extraction.owed import (
+    BOOKKEEPING,
+    CLOSE_LOOP,
+    NOTE_DECISION,
+    OPEN_LOOP,
+    SET_INTENTION,
+)
 from langgraph_wyrd.extraction.plain import bounded
 from langgraph_wyrd.extraction.view import View
 from langgraph_wyrd.state.facts import PASSING, Drops, Fact, Opens, Settles, Wants
 from langgraph_wyrd.state.model import LoopKind, OpenLoop, Source, shortened
 
-OPEN, CLOSE, INTEND, DECIDE = "open_loop", "close_loop", "set_intention", "note_decision"
-TOOLS = frozenset((OPEN, CLOSE, INTEND, DECIDE))
 AUTHOR = "agent"
 _TEXT = 500
 _REF = 120
@@ -29,15 +34,15 @@ def declared(view: View) -> Iterable[Fact]:
     if not view.putting:
         return ()
     found = digest(view)
-    return () if found.calls.isdisjoint(TOOLS) and not found.fails else _declared(view, found)
+    return () if found.calls.isdisjoint(BOOKKEEPING) and not found.fails else _declared(view, found)
 
 
 def opens(name: str, call: str | None, args: Any) -> tuple[LoopKind, str, str] | None:
     """The kind, ref and words of the loop that such a call opens; None if it opens none."""
-    if not isinstance(args, Mapping) or name not in (OPEN, DECIDE):
+    if not isinstance(args, Mapping) or name not in (OPEN_LOOP, NOTE_DECISION):
         return None
-    kind: LoopKind = "note" if name == OPEN else "decision"
-    said = _said(args, "description" if name == OPEN else "decision")
+    kind: LoopKind = "note" if name == OPEN_LOOP else "decision"
+    said = _said(args, "description" if name == OPEN_LOOP else "decision")
     ref = _said(args, "id", _REF) or call
     return (kind, ref, said) if said and ref else None
 
@@ -66,7 +71,11 @@ class _Walk:
 
     def message(self, message: Message) -> Iterator[Fact]:
         for call in message.calls:
-            if call.name in TOOLS and call.malformed is None and isinstance(call.args, Mapping):
+            if (
+                call.name in BOOKKEEPING
+                and call.malformed is None
+                and isinstance(call.args, Mapping)
+            ):
                 yield from self._call(call, call.args, self._source(message, call.id))
         for result in message.results:
             if result.failed and ended(result)[0] in _UNDONE:
@@ -96,9 +105,9 @@ class _Walk:
             yield Opens(kind, said, source, ref, told, "declared")
             if kind == "decision" and (came := _said(args, "outcome")):
                 yield Settles((kind,), came, source, ref)
-        elif call.name == CLOSE and (id := _said(args, "id", _REF)):
+        elif call.name == CLOSE_LOOP and (id := _said(args, "id", _REF)):
             yield from self._close(id, _said(args, "outcome") or "closed", source)
-        elif call.name == INTEND and isinstance(args.get("intention"), str):
+        elif call.name == SET_INTENTION and isinstance(args.get("intention"), str):
             said = _said(args, "intention")
             yield Wants(said, "explicit", source, "declared") if said else Drops("explicit", source)
 

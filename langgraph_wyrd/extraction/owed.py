@@ -15,6 +15,10 @@ from langgraph_wyrd.state.facts import Drops, Fact, Opens, Resumes, Settles, Wan
 from langgraph_wyrd.state.model import FINISHED, Confidence, LoopKind, OpenLoop, Source
 
 CALLS: tuple[LoopKind, ...] = ("tool_call", "task", "malformed_call")
+# The tools of `WyrdMiddleware`: they say what the agent does, and do nothing themselves.
+OPEN_LOOP, CLOSE_LOOP = "open_loop", "close_loop"
+SET_INTENTION, NOTE_DECISION = "set_intention", "note_decision"
+BOOKKEEPING = frozenset((OPEN_LOOP, CLOSE_LOOP, SET_INTENTION, NOTE_DECISION))
 WAITED: tuple[Form, ...] = ("asks", "follows", "proposes", "instead")  # for an answer
 OPEN: tuple[Form, ...] = (*WAITED, "offers")
 LINE = 300  # characters of a description

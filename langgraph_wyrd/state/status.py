@@ -41,6 +41,7 @@ def with_status(
     paused_before: Sequence[str] = (),
     ran: bool = True,
     read: bool = True,
+    children: Sequence[str] = (),
 ) -> WorkingState:
     """The state with what is due, its status and the reason.
 
@@ -48,9 +49,10 @@ def with_status(
         due: The nodes and Sends that are about to run.
         paused_before: Nodes that a breakpoint holds back.
         ran: False if nothing ever ran here.
+        children: The newest checkpoints of the subgraphs that run there.
         read: False if checkpoints were stored that no extractor has read: nothing is claimed then.
     """
-    loops = _waiting_once(state.loops)
+    loops = _waiting_once(state.loops, (state.checkpoint_id, *children))
     status, reason = _status(state, loops, due, paused_before, ran)
     if not read and status in ("idle", "done", "quiet", "due"):
         status, reason = "unread", "stored without being read: what is open is not known"
@@ -67,14 +69,12 @@ def not_read(state: WorkingState) -> WorkingState:
     return replace(state, status="unread", reason="not read yet: what is open is not known")
 
 
-def _waiting_once(loops: tuple[OpenLoop, ...]) -> tuple[OpenLoop, ...]:
-    """Without the calls that an open interrupt holds up: one wait is one item."""
-    asking = [loop for loop in loops if loop.kind == "interrupt" and loop.closed_at is None]
-    if not asking:
-        return loops
+def _waiting_once(loops: tuple[OpenLoop, ...], here: Sequence[str | None]) -> tuple[OpenLoop, ...]:
+    """Without the calls that an interrupt holds up: one wait is one item. One that was answered and
+    is of these checkpoints holds them up still, until the run takes the answer up."""
     held: set[str] = set()
-    for loop in asking:
-        if not loop.resolved:
+    for loop in loops:
+        if loop.kind == "interrupt" and (not loop.resolved or loop.source.checkpoint_id in here):
             calls = loop.context.get(HOLDS_UP)
             if isinstance(calls, list | tuple):
                 held.update(calls)
