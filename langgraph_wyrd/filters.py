@@ -114,6 +114,12 @@ def one(given: str | None, what: str) -> str | None:
     return given or None
 
 
+def exactly(given: str | None, what: str) -> str | None:
+    """One name, which nobody may have."""
+    one(given, what)
+    return given
+
+
 def like(text: str) -> str:
     """A pattern that finds every text that `says` it, and perhaps some more.
 
@@ -218,8 +224,8 @@ class InboxFilters(TypedDict, total=False):
     user_id: Annotated[Some, Filter(ids)]
     thread_id: Annotated[Some, Filter(ids)]
     node: Annotated[Some, Filter(values)]
-    agent: Annotated[str | None, Filter(one)]
-    assigned_to: Annotated[str | None, Filter(one)]
+    agent: Annotated[str | None, Filter(exactly)]
+    assigned_to: Annotated[str | None, Filter(exactly)]
     older_than: Annotated[timedelta | None, Filter(span)]
 
 
@@ -235,7 +241,10 @@ def checked(of: type, given: Mapping[str, Any]) -> dict[str, Any]:
     for name in given:
         if name not in known:
             raise TypeError(f"there is no filter {name!r}: {', '.join(known)}")
-    return {name: each.check(given.get(name, each.default), name) for name, each in known.items()}
+    return {
+        name: each.check(each.default if given.get(name) is None else given[name], name)
+        for name, each in known.items()
+    }
 
 
 # ---- cursors

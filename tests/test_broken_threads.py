@@ -207,3 +207,25 @@ def test_what_fits_comes_back_as_it_is() -> None:
         check(provider, sent_to(model, odd))
     model = Strict(rule=says(), provider="somebody")
     assert all(a is b for a, b in zip(sent_to(model, odd), odd, strict=True))
+
+
+def test_each_provider_has_its_own_lengths() -> None:
+    """A tool's name that one provider takes is left as it is for it; an id that is given twice is
+    no longer than the provider takes, with the number behind it too."""
+    long = {"name": "mcp__" + "x" * 75, "args": {}, "id": "c" * 40}
+    history = [
+        message
+        for n in "12"
+        for message in (
+            HumanMessage("go", id=f"h{n}"),
+            AIMessage("", id=f"a{n}", tool_calls=[long]),
+            ToolMessage("r", tool_call_id=long["id"], id=f"t{n}"),
+        )
+    ]
+    for provider, name, id in (("anthropic", 80, 128), ("openai", 64, 40)):
+        sent = sent_to(Strict(rule=says(), provider=provider), history)
+        calls = [call for each in sent if isinstance(each, AIMessage) for call in each.tool_calls]
+        assert [len(call["name"]) for call in calls] == [name, name]
+        assert len({call["id"] for call in calls}) == 2
+        assert all(len(call["id"]) <= id for call in calls)
+        check(provider, sent)

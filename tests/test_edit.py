@@ -17,7 +17,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
-from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd import WyrdSaver, diff
 from langgraph_wyrd.errors import (
     EditConflict,
     InvalidInput,
@@ -31,6 +31,7 @@ from langgraph_wyrd.state.events import Moment
 from langgraph_wyrd.state.model import OpenLoop, Todo, WorkingState
 from langgraph_wyrd.state.pending import advance, moment_of, overlaid
 from tests.conftest import Backend
+from tests.handmade import config
 from tests.outside import python
 from tests.tables import shown_tables
 from tests.test_working_state import form
@@ -642,3 +643,25 @@ async def test_hooks_hear_of_it(durable: Backend, call: Call) -> None:
     assert [each.description for each in heard[0].state.open_loops] == ["who pays?"]
     resumed = await call(saver, "resume", "t")
     assert (heard[-1].event, heard[-1].state) == ("resume", resumed.state)
+
+
+def test_a_todo_of_a_fork_with_another_ones_number(durable: Backend) -> None:
+    """What a fork added is added, though its tracker gave it a number that is taken here."""
+
+    class Plan(TypedDict, total=False):
+        todos: list[Any]
+
+    def listed(*words: str) -> Any:
+        return {"todos": [{"id": str(n), "content": each} for n, each in enumerate(words)]}
+
+    saver = durable.open()
+    graph: Any = StateGraph(Plan).add_node("a", lambda _: {}).add_edge(START, "a").compile(saver)
+    graph.invoke(listed("Plan"), config("t"))
+    thread = saver.thread("t")
+    fork = thread.fork("f")
+    before = fork.working_state()
+    graph.invoke(listed("Plan", "Call the lawyer"), config("f"))
+    graph.invoke(listed("Plan", "Buy milk"), config("t"))
+    assert str(thread.apply(diff(before, fork.working_state()))) == "merged, with 0 conflicts"
+    contents = [todo.content for todo in thread.working_state().todos]
+    assert contents == ["Plan", "Buy milk", "Call the lawyer"]

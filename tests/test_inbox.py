@@ -22,6 +22,7 @@ from langgraph.types import Command, Interrupt, Send, interrupt
 from pydantic import BaseModel
 
 from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.conversation.approvals import misfit
 from langgraph_wyrd.errors import (
     AlreadyAnswered,
     AnswerNotAllowed,
@@ -822,3 +823,20 @@ def test_a_store_without_pillars_answers(sqlite: Backend) -> None:
     with pytest.raises(AlreadyAnswered):
         saver.thread("t").answer("no")
     assert graph.invoke(None, AT)["log"] == ["yes"]
+
+
+def test_a_union_whose_tag_has_a_default() -> None:
+    """pydantic refuses an answer without the tag, though its schema does not ask for it."""
+    branches = [{"properties": {"type": {"const": each}}} for each in ("yes", "no")]
+    schema = {"oneOf": branches, "discriminator": {"propertyName": "type"}}
+    assert misfit({"type": "yes", "note": "x"}, schema) is None
+    assert "must be one of yes, no" in (misfit({"note": "x"}, schema) or "")
+
+
+def test_filters_that_nobody_matches(sqlite: Backend) -> None:
+    """An empty name is nobody's; None is no filter."""
+    saver = sqlite.open()
+    cleaner(saver, "batched", **RULES).invoke(GO, AT)
+    assert len(saver.inbox(assigned_to=None)) == 1
+    assert not saver.inbox(assigned_to="")
+    assert len(saver.open_loops(branch=None)) == len(saver.open_loops())

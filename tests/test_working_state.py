@@ -31,6 +31,7 @@ from langchain_core.messages import (
 )
 from langchain_core.tools import tool
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.errors import GraphRecursionError
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
@@ -883,3 +884,23 @@ def test_a_question_stored_long_before_its_checkpoint(durable: Backend, others: 
         state = each.thread("t").working_state()
         assert [loop.description for loop in state.open_loops] == ["Which one?"]
         assert state.status == "interrupted"
+
+
+class Vault(JsonPlusSerializer):
+    """Cannot load one value."""
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        found = super().loads_typed(data)
+        if found == "unloadable":
+            raise RuntimeError("the vault can't be reached")
+        return found
+
+
+def test_a_stray_write_that_cannot_be_loaded(durable: Backend) -> None:
+    """What a task wrote at a checkpoint that never came holds up no later run of the thread."""
+    saver = durable.open(serde=Vault())
+    first = put(saver, "t", {"log": []})
+    saver.put_writes(config("t", new_id()), [("log", "unloadable")], "killed")
+    saver = durable.open(serde=Vault())
+    put(saver, "t", {"log": [1]}, parent=first)
+    assert saver.thread("t").working_state().status == "done"

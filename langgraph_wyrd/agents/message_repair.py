@@ -37,8 +37,10 @@ LEFT_OUT = "(Earlier messages are left out.)"
 
 # By what LangChain's models call their provider.
 _PERSON_FIRST = ("anthropic", "amazon_bedrock")  # a history begins with a person
-_STRICT = (*_PERSON_FIRST, "openai", "azure")  # who refuse the following
-_LONGEST_ID, _LONGEST_NAME = 40, 64
+# Characters of a call's id and of a tool's name that they take at most.
+_LONGEST = {
+    "openai": (40, 64), "azure": (40, 64), "anthropic": (128, 128), "amazon_bedrock": (64, 64),
+}  # fmt: skip
 _ODD = re.compile(r"[^a-zA-Z0-9_-]")  # in a tool's name; converters see to ids
 
 _CALLING = {
@@ -78,7 +80,7 @@ def sent_to(model: BaseChatModel, messages: Iterable[BaseMessage]) -> list[BaseM
     provider = None
     with suppress(Exception):  # a model of somebody's own
         provider = model._get_ls_params().get("ls_provider")
-    out = _Repair([*messages], (), None, {}, strict=provider in _STRICT).done()
+    out = _Repair([*messages], (), None, {}, longest=_LONGEST.get(str(provider))).done()
     if provider in _PERSON_FIRST:
         first = next((n for n, m in enumerate(out) if not isinstance(m, SystemMessage)), None)
         if first is not None and isinstance(out[first], AIMessage):
@@ -141,9 +143,9 @@ class _Call:
 class _Repair:
     def __init__(
         self, given: Sequence[BaseMessage], writes: Iterable[Sequence[Any]], now: datetime | None,
-        asked: Mapping[str, str], strict: bool = False,
+        asked: Mapping[str, str], longest: tuple[int, int] | None = None,
     ) -> None:  # fmt: skip
-        self.now, self.asked, self.strict = now, asked, strict
+        self.now, self.asked, self.longest = now, asked, longest
         self.results: dict[str, ToolMessage] = {}  # that are only pending writes
         self.started: dict[str, str] = {}
         for task, channel, value, *_ in writes:
@@ -231,9 +233,8 @@ class _Repair:
         for n, call in enumerate((*valid, *broken)):
             id = old = call.get("id") or ""
             name = call.get("name") or UNKNOWN
-            if self.strict:
-                id = id if len(id) <= _LONGEST_ID else _hashed(id, 16)
-                name = _ODD.sub("_", name)[:_LONGEST_NAME]
+            if self.longest is not None:
+                name = _ODD.sub("_", name)[: self.longest[1]]
             made_up = _hashed(f"{message.id or len(self.messages)}/{n}", 8)
             new = self._new_id(id or made_up, made_up=not old)
             malformed = None if n < len(valid) else str(call.get("error") or "")
@@ -254,12 +255,17 @@ class _Repair:
 
     def _new_id(self, id: str, *, made_up: bool) -> str:
         """This id, or, where it was given before, one with a number."""
+        stem, n = id, 2
+        id = self._fitting(id)
         if id in self.taken or (made_up and id in self.reserved):
-            stem, n = id, 2
-            while (id := f"{stem}_{n}") in self.taken or id in self.reserved:
+            while (id := self._fitting(f"{stem}_{n}")) in self.taken or id in self.reserved:
                 n += 1
         self.taken.add(id)
         return id
+
+    def _fitting(self, id: str) -> str:
+        """The id, or a hash of one that is too long for the provider."""
+        return id if self.longest is None or len(id) <= self.longest[0] else _hashed(id, 16)
 
     # ---- which result belongs to which call
 

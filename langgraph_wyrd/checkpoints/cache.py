@@ -135,7 +135,7 @@ class Cache:
         if self._slots.setdefault(thread_id, slot) is not slot:
             return  # it was forgotten meanwhile, and another slot has its place
         # A put adds little, but a first turn adds most of what there is.
-        if slot.weight == _EMPTY or thread.version % 4 == 3:
+        if slot.weight <= _EMPTY or thread.version % 4 == 3:
             weight = thread.weight
             self._bytes += weight - slot.weight
             slot.weight = weight

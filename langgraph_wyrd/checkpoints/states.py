@@ -18,7 +18,7 @@ from langgraph_wyrd.checkpoints.put import Turn
 from langgraph_wyrd.checkpoints.working import NamespaceState, Pending, ThreadState
 from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.errors import CheckpointDamaged, StoreError
 from langgraph_wyrd.extraction.view import TaskWrite
 from langgraph_wyrd.state.codec import from_dict
 from langgraph_wyrd.state.draft import CLOSED_INTENTIONS, CLOSED_LOOPS, LEFT_TODOS
@@ -270,7 +270,13 @@ def load_thread(
         for ns, space in {"": None, **thread.spaces}.items():
             newest = thread.head if space is None else space.checkpoint
             for (id,) in (yield Query(_AHEAD, (thread.key, ns, newest or ""))):
-                thread.state.expect(ns, id, (yield from early_writes(codec, thread.key, ns, id)))
+                try:
+                    early = yield from early_writes(codec, thread.key, ns, id)
+                except (CheckpointDamaged, StoreError):
+                    raise
+                except Exception:  # the user's serde can't load it: that is for its own checkpoint
+                    continue
+                thread.state.expect(ns, id, early)
 
 
 # ---- the public tables, made again

@@ -91,8 +91,13 @@ def _union(
     if not isinstance(union, list):
         return
     field = _dict(schema.get("discriminator")).get("propertyName")
-    if isinstance(field, str) and isinstance(value, dict):  # the error is of the branch it names
-        union = [each for each in union if value.get(field) in _names(each, root, field)] or union
+    if isinstance(field, str) and isinstance(value, dict):  # one error, of the branch it names
+        named = [each for each in union if value.get(field) in _names(each, root, field)]
+        if not named:
+            names = ", ".join(name for each in union for name in _names(each, root, field))
+            yield f"{where}[{field!r}] must be one of {names}, not {value.get(field)!r}"
+            return
+        union = named
     problems = [next(_misfits(value, each, root, where, depth + 1), None) for each in union]
     if None not in problems:
         yield str(problems[0])

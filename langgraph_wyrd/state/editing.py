@@ -396,6 +396,10 @@ _OF_PILLAR: dict[str, Any] = {
 
 
 def _same(items: tuple[Item, ...], item: Item) -> Item | None:
-    """The item that is meant: by its id, else by what it says."""
-    found = matched([item], items, False)
-    return items[found[0]] if found else None
+    """The item that is meant: by its id, else by what it says, an open one first."""
+    found = next((each for each in items if each.id == item.id), None)
+    if found is None:
+        items = tuple(sorted(items, key=lambda each: not getattr(each, "open", True)))
+        place = matched([item], items, False, added=True)
+        found = items[place[0]] if place else None
+    return found

@@ -144,7 +144,8 @@ class Conflict:
         if self.field is not None:
             return f"{what} is {self.ours!r}, not {self.base!r}"
         did = "is not there" if self.ours is None else "was changed"
-        return f"{what} ({shortened(self.base.words, 60)}) {did}"
+        said = next(each for each in (self.base, self.ours, self.theirs) if each is not None)
+        return f"{what} ({shortened(said.words, 60)}) {did}"
 
 
 class Merged(NamedTuple):
