@@ -63,11 +63,15 @@ _OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
 }  # fmt: skip
 
 
+_NONE = ("connect", "extractors", "hooks", "redact", "serde")  # the same as if it was not passed
+
+
 def check_options(given: Mapping[str, Any]) -> None:
     """Raise InvalidInput for an option of the wrong kind; it says what to use instead."""
     for name, value in given.items():
         fits, wanted = _OPTIONS.get(name, (None, ""))
-        if fits is not None and not fits(value):
+        left_out = value is None and name in _NONE
+        if fits is not None and not left_out and not fits(value):
             raise InvalidInput(f"{name}={value!r}: use {wanted}")
 
 

@@ -60,7 +60,7 @@ async def acopy(
     progress: Progress | None = None,
 ) -> Report:
     """Async version of `copy`: a worker thread does it, which calls `progress`, too."""
-    stopped = threading.Event()
+    loop, stopped = asyncio.get_running_loop(), threading.Event()
 
     def told(done: int, total: int) -> None:
         if stopped.is_set():
@@ -68,8 +68,7 @@ async def acopy(
         if progress is not None:
             progress(done, total)
 
-    savers = source_saver, target_saver
-    source, target = (endpoint_of(each, in_thread=True) for each in savers)
+    source, target = endpoint_of(source_saver, loop), endpoint_of(target_saver, loop)
     try:
         return await asyncio.to_thread(_copy, source, target, threads, told)
     finally:

@@ -34,7 +34,7 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
 from langgraph_wyrd.hooks import Happening, Hook, HookMethods, Hooks, afire, fire
 from langgraph_wyrd.lazy import lazy
-from langgraph_wyrd.operations import Fire, Operation, ask, asynchronous, operation
+from langgraph_wyrd.operations import Call, Fire, Operation, ask, asynchronous, operation
 from langgraph_wyrd.queries import Queries
 from langgraph_wyrd.recovery.healer import Healer
 from langgraph_wyrd.storage import schema as schemas
@@ -377,8 +377,9 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
             read.delta_history, self._dialect, self._codec, thread_id, ns, id, [*channels]
         )
         nothing: Any = {name: ([], []) for name in channels}
-        read_ = self._of_thread(thread_id, script, nothing)
-        return configs.history((yield from self._read(read_, thread_id)))
+        wanted = self._of_thread(thread_id, script, nothing), thread_id
+        found = yield Call(partial(self._loaded, *wanted), partial(self._aloaded, *wanted))
+        return configs.history(found)
 
     aget_delta_channel_history = asynchronous(get_delta_channel_history)  # type: ignore[arg-type]
 

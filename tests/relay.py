@@ -12,19 +12,27 @@ from psycopg.conninfo import conninfo_to_dict
 
 
 class Relay:
-    """`silent`: what is sent goes nowhere, and nobody is let in."""
+    """`silent`: what is sent goes nowhere, and nobody is let in; `deaf`: the ways that are open now
+    stay silent, new ones work."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._door = socket.create_server(("127.0.0.1", 0))
         self._ways: dict[socket.socket, socket.socket] = {}
+        self._deaf: set[socket.socket] = set()
         self._wake, self._waker = socket.socketpair()
-        self._silent = self._over = False
+        self._silent = self._away = self._over = False
         self.port = self._door.getsockname()[1]
         self.thread = threading.Thread(target=self._run)
 
     def silence(self, silent: bool = True) -> None:
         self._silent = silent
+        self._waker.send(b".")
+
+    def deafen(self, *, away: bool = False) -> None:
+        """`away`: nor is anybody at the door any more."""
+        self._away = away
+        self._deaf = set(self._ways)
         self._waker.send(b".")
 
     def end(self) -> None:
@@ -36,7 +44,10 @@ class Relay:
 
     def _run(self) -> None:
         while not self._over:
-            heard = [] if self._silent else [self._door, *self._ways]
+            if self._away:
+                self._door.close()
+            door = [] if self._away else [self._door]
+            heard = [] if self._silent else [*door, *(self._ways.keys() - self._deaf)]
             for each in select.select([self._wake, *heard], [], [], 5)[0]:
                 if each is self._wake:
                     self._wake.recv(64)

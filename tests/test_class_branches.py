@@ -124,6 +124,14 @@ def test_a_module_without_its_source(folder: Path, monkeypatch: pytest.MonkeyPat
 # ---- what is kept
 
 
+def test_a_long_text_is_no_member() -> None:
+    """It is no name of a member: it is kept as any value."""
+    short = load(ext(ONE_ARGUMENT, *GONE[:2], "red"))
+    long_ = load(ext(ONE_ARGUMENT, *GONE[:2], "red" * 200))
+    assert (isinstance(short, str), isinstance(long_, str)) == (True, False)
+    assert long_.kept_data == "red" * 200
+
+
 def test_a_message_that_does_not_validate() -> None:
     """It is a message all the same, and is dumped as others ask for it."""
     fields = {

@@ -1031,3 +1031,36 @@ def test_a_pickle_whose_class_is_gone(durable: Backend, serde: str, tmp_path: An
             assert saver.get_tuple(at(thread)).checkpoint["channel_values"]["held"].x == 3
     finally:
         del sys.modules["pickled_app"]
+
+
+class Bulk(TypedDict, total=False):
+    log: str
+    n: Annotated[int, operator.add]
+
+
+@pytest.mark.parametrize("verified", [True, False], ids=["verify", "a load of the older one"])
+def test_an_older_snapshots_damage_leaves_the_newer_one(durable: Backend, verified: bool) -> None:
+    """A snapshot that holds what no delta holds any more is not dropped for another's damage."""
+    builder = StateGraph(Bulk).add_edge(START, "a")
+    builder.add_node("a", lambda _: {"log": random.randbytes(4000).hex(), "n": 1})
+    saver = durable.open()
+    for _ in range(20):
+        builder.compile(saver).invoke({"n": 0}, at("t"))
+    saver.close()
+    with raw(durable.url) as database:
+        ids = [row[0] for row in database.execute("SELECT id FROM wyrd_checkpoints ORDER BY id")]
+        held = {row[0] for row in database.execute("SELECT checkpoint FROM wyrd_snapshots")}
+        older, mark = min(held), "%s" if durable.name == "postgres" else "?"
+        lose = f"UPDATE wyrd_checkpoints SET delta = {mark} WHERE id = {mark}"
+        for id in ids[4:10]:
+            database.execute(lose, (b"\0", id))
+        spoil = f"UPDATE wyrd_snapshots SET data = {mark} WHERE checkpoint = {mark}"
+        database.execute(spoil, (b"\0", older))
+    assert len(held) > 1
+    saver = durable.open()
+    if verified:
+        saver.verify(repair=True)
+    else:
+        with pytest.raises(CheckpointDamaged):
+            saver.get_tuple(at("t", older))
+    assert builder.compile(durable.open()).get_state(at("t")).values["n"] == 20

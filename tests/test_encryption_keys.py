@@ -6,6 +6,7 @@ import base64
 import copy
 import logging
 import pickle
+import random
 import signal
 import subprocess
 from pathlib import Path
@@ -467,3 +468,18 @@ def test_a_plain_store_has_no_keys_to_rotate(durable: Backend) -> None:
     with durable.open() as saver:
         assert whole(saver, "t") == before
         assert saver.verify().ok
+
+
+def test_verify_with_a_key_that_is_not_in_the_ring_any_more(durable: Backend) -> None:
+    """What an older key sealed can't be compared, and hides nothing of the rest."""
+    old, new = KeyRing.new_key(), KeyRing.new_key()
+    saver = durable.open(keys={"old": old})
+    plan = [{"content": "buy milk", "status": "pending"}]
+    head = put(saver, "t", {"log": random.randbytes(4000), "todos": plan})
+    saver.close()
+    saver = durable.open(keys={"old": old, "new": new})
+    for _ in range(30):
+        head = put(saver, "t", {"log": random.randbytes(4000), "todos": plan}, parent=head)
+    saver.close()
+    report = durable.open(keys={"new": new}).verify()
+    assert report.threads == 1

@@ -20,6 +20,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.serde import jsonplus
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from pydantic import BaseModel, ConfigDict, Field
 
 from langgraph_wyrd import errors
 from langgraph_wyrd.types import python_types
@@ -177,7 +178,7 @@ async def test_what_cannot_come_back_is_refused(
 ) -> None:
     """A defaultdict that calls a function: by path, with what would do; nothing is stored."""
     saver = durable.open()
-    with pytest.raises(errors.Unserialisable, match=rf"^{path} .*defaultdict"):
+    with pytest.raises(errors.Unserialisable, match=rf"^{path} .*store dict\(value\)"):
         await put(call, saver, at("t"), {"x": value})
     assert await call(saver, "get_tuple", at("t")) is None
 
@@ -271,7 +272,7 @@ def test_rows_that_somebody_made() -> None:
         (0, "builtins", "eval", "1"),
         (1, "pathlib", "PurePosixPath", [3]),
     ):
-        assert row(code, module, name, payload).kept_type == f"{module}:{name}"
+        assert type(row(code, module, name, payload)).__name__ == name  # a placeholder
         assert "Kept" in repr(row(code, module, name, payload))
 
 
@@ -298,3 +299,24 @@ def test_pickles_where_they_are_allowed() -> None:
     serde = JsonPlusSerializer(pickle_fallback=True)
     tag, _ = python_types.exact_dumps(serde)(slice(1))
     assert tag == "pickle"
+
+
+class Aliased(BaseModel):
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    name: str = Field(alias="nom", default="nobody")
+
+
+class Holding(BaseModel):
+    inner: Aliased
+    several: list[Aliased] = []
+
+
+def test_models_inside_models_that_have_aliases(durable: Backend) -> None:
+    """Their values come back, not their defaults."""
+    value = Holding(inner=Aliased(nom="x"), several=[Aliased(nom="y")])
+    saver = durable.open()
+    saver.put(at("t"), checkpoint(saver, {"held": value}), {"source": "loop"}, {})
+    found = durable.open().get_tuple(at("t"))
+    assert found is not None
+    assert found.checkpoint["channel_values"]["held"] == value

@@ -22,7 +22,7 @@ from langchain_core.messages import HumanMessage
 from psycopg.conninfo import make_conninfo
 
 from langgraph_wyrd import WyrdSaver, errors
-from langgraph_wyrd.storage import postgres as driver
+from langgraph_wyrd.storage import postgres_watch
 from langgraph_wyrd.storage.postgres_pipeline import Pipeline
 from tests.damage import Agent, at
 from tests.handmade import aappend, append, config, head_tokens, next_step, tokens, tree
@@ -271,8 +271,8 @@ def test_opening_while_the_tables_are_locked(postgres: Any, prepare: bool) -> No
 
 def test_a_server_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes the connection and says nothing: ConnectionLost after `timeout`."""
-    monkeypatch.setattr(driver, "PATIENCE", 0.2)
-    monkeypatch.setattr(driver, "SECOND", 0.2)
+    monkeypatch.setattr(postgres_watch, "PATIENCE", 0.2)
+    monkeypatch.setattr(postgres_watch, "SECOND", 0.2)
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen()
@@ -367,8 +367,8 @@ CALLS: dict[str, Callable[[WyrdSaver], Any]] = {
 @pytest.fixture
 def way(postgres: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Relay, WyrdSaver]]:
     """A saver with little patience, and its way to the server."""
-    monkeypatch.setattr(driver, "PATIENCE", 0.2)
-    monkeypatch.setattr(driver, "SECOND", 0.2)
+    monkeypatch.setattr(postgres_watch, "PATIENCE", 0.2)
+    monkeypatch.setattr(postgres_watch, "SECOND", 0.2)
     with relayed(postgres.url) as (relay, url):
         saver = WyrdSaver.from_conn_string(url, timeout=0.3, max_size=2)
         append(saver, "t", "a")
@@ -410,6 +410,16 @@ def test_many_that_wait_wait_no_longer(way: tuple[Relay, WyrdSaver]) -> None:
     assert time.monotonic() - began < 10
     relay.silence(False)
     assert head_tokens(saver, "t") == ["a"]
+
+
+def test_a_session_that_is_not_heard(way: tuple[Relay, WyrdSaver]) -> None:
+    """The server is well, and waits for us: that tells."""
+    relay, saver = way
+    relay.deafen()
+    with pytest.raises(errors.ConnectionLost, match="waits for us"):
+        append(saver, "t", "b")
+    append(saver, "t", "c")
+    assert head_tokens(saver, "t")[-1] == "c"
 
 
 def test_a_server_at_work_is_waited_for(postgres: Any, way: tuple[Relay, WyrdSaver]) -> None:

@@ -121,7 +121,7 @@ async def test_no_load_runs_what_a_row_names(
     for values in (found.checkpoint["channel_values"], again.checkpoint["channel_values"]):
         assert all(isinstance(each, Kept | ormsgpack.Ext) for each in values["list"])
         assert all(isinstance(each, Kept) for each in values["list"][:6])
-        packed = Codec(JsonPlusSerializer()).dump(values, "c")
+        packed = JsonPlusSerializer().dumps_typed(values)
         assert packed == JsonPlusSerializer().dumps_typed(state)
     said = caplog.text
     assert "os:mkdir" in said

@@ -421,6 +421,11 @@ class Lenient(Protocol):
 
     def one(self, thread_id: str, ns: str, id: str) -> Script[Read | None]: ...
 
+    def find(
+        self, thread_id: str, ns: str, id: str | None
+    ) -> Script[tuple[Found, Collection[str]]]:
+        """What is sound of a checkpoint, and the tasks whose writes are damaged."""
+
 
 # ---- LangGraph's DeltaChannels: their values are in the writes of ancestors, back to a snapshot
 
@@ -444,6 +449,7 @@ def lineage(
     ns: str,
     start: str | None,
     wanted: Iterable[str],
+    lenient: Lenient | None = None,
 ) -> Script[Line]:
     """The ancestors up to where every wanted channel has a value."""
     line = Line()
@@ -454,7 +460,7 @@ def lineage(
     while current is not None and wants and current not in walked:
         walked.add(current)
         if current not in held:
-            found = yield from _found(dialect, thread_id, ns, current)
+            found = yield from _found(dialect, thread_id, ns, current, lenient)
             if not found.path:
                 break  # a pruned parent is an end like any other
             line.key = found.path[0].thread
@@ -469,8 +475,12 @@ def lineage(
     return line
 
 
-def _found(dialect: str, thread_id: str, ns: str, id: str | None) -> Script[Found]:
+def _found(
+    dialect: str, thread_id: str, ns: str, id: str | None, lenient: Lenient | None
+) -> Script[Found]:
     """The rows of a checkpoint but its writes. Raises CheckpointDamaged where some are missing."""
+    if lenient is not None:
+        return (yield from lenient.find(thread_id, ns, id))[0]
     found = yield from path.find(dialect, thread_id, ns, id, writes=False)
     yield from expected(dialect, found, thread_id, ns, id)
     return found
@@ -498,27 +508,35 @@ def delta_history(
     ns: str,
     id: str | None,
     channels: Sequence[str],
+    lenient: Lenient | None = None,
 ) -> Script[dict[str, tuple[list[Pending], list[Any]]]]:
     """(writes oldest first, [seed] or []) of each channel, along the parents of a checkpoint."""
-    found = yield from _found(dialect, thread_id, ns, id)
+    found = yield from _found(dialect, thread_id, ns, id, lenient)
     target = found.target
     writes: dict[str, list[Pending]] = {name: [] for name in channels}
     if target is None or found.thread is None or found.thread.deleted_at is not None:
         return {name: ([], []) for name in channels}
     parent = checked(target).parent
-    line = yield from lineage(dialect, codec, thread_id, ns, parent, channels)
+    line = yield from lineage(dialect, codec, thread_id, ns, parent, channels, lenient)
     if line.ids:
         span = (target.thread, ns, min(line.ids), max(line.ids))
         key, ns, *ends = span
         by_checkpoint: dict[str, list[WriteRow]] = {}
-        for write in (yield from fetch(WRITES, _BETWEEN, *ends, thread=key, ns=ns)):
-            by_checkpoint.setdefault(write.checkpoint, []).append(write)
-        yield from all_written(*span, by_checkpoint, line.ids)
-        users = yield from user_values.of_writes(*span)
+        again: dict[str, Collection[str]] = {}
+        if lenient is None:
+            for write in (yield from fetch(WRITES, _BETWEEN, *ends, thread=key, ns=ns)):
+                by_checkpoint.setdefault(write.checkpoint, []).append(write)
+            yield from all_written(*span, by_checkpoint, line.ids)
+            users = dict.fromkeys(line.ids, (yield from user_values.of_writes(*span)))
+        else:
+            users = {}
+            for at in line.ids:
+                found, again[at] = yield from lenient.find(thread_id, ns, at)
+                by_checkpoint[at], users[at] = found.writes, found.users
         for at, wants in zip(line.ids, line.wants, strict=True):
-            for each in reversed(merged(codec, by_checkpoint.get(at, ()))):
+            for each in reversed(merged(codec, by_checkpoint.get(at, ()), again.get(at, ()))):
                 if each.channel in wants:
-                    name, value = each.load(codec, users)
+                    name, value = each.load(codec, users[at])
                     if name != user_values.NO_WRITES:
                         writes[name].append((given(each.task), name, value))
     return {

@@ -81,7 +81,7 @@ def _kept(name: str, given: dict[str, Any]) -> Any:
     module = f"langchain_core.messages.{'modifier' if short == 'remove' else short}"
     data = ormsgpack.packb((module, name, given, "model_validate_json"))
     why = "its class is gone from langchain-core. It is whole again when the class is"
-    return kept_of(Stored(PYDANTIC_V2, data, module, name, given, why))
+    return kept_of(Stored(PYDANTIC_V2, data, module, name, given, "gone", why))
 
 
 class _Class:

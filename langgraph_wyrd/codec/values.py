@@ -27,6 +27,7 @@ from langgraph_wyrd.storage.names import has_surrogate
 from langgraph_wyrd.types import kept as kept_values
 from langgraph_wyrd.types.kept import KeptWhole
 from langgraph_wyrd.types.migrations import Classes
+from langgraph_wyrd.types.python_types import exact_dumps
 from langgraph_wyrd.types.rebuild import guarded, refused
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Codec:
         if inner is not serde:  # its cipher seals whole rows (see storage.encryption)
             careful = careful.serde
         self._kept, self._kept_lately = kept_values.made(), 0.0
-        self._dumps: Callable[[Any], tuple[str, bytes]] = careful.dumps_typed
+        self._dumps = exact_dumps(inner, self.classes) if self.splits else inner.dumps_typed
         self._loads: Callable[[tuple[str, bytes]], Any] = careful.loads_typed
 
     # ---- rows
@@ -253,8 +254,13 @@ class Codec:
 
     def pack_each(self, values: Sequence[Any]) -> list[bytes] | None:
         """Each message as an array of one row; None if there is anything else."""
-        made = [messages.pack([each]) if self._is_row(each) else None for each in values]
-        return None if None in made else made  # type: ignore[return-value]
+        made = []
+        for value in values:
+            packed = messages.pack([value])
+            if packed is None or not self._exact(value):
+                return None
+            made.append(packed)
+        return made
 
     # ---- dicts
 

@@ -7,7 +7,7 @@ is read as well. Where a checkpoint can't be restored, its nearest intact ancest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 from langgraph_wyrd.checkpoints import read, user_values
@@ -58,6 +58,18 @@ class Lenient:
             return None
         with uncollected():
             return thread.newest(ns) if id is None else thread.by_id(ns, id)
+
+    def find(
+        self, thread_id: str, ns: str, id: str | None
+    ) -> Script[tuple[Found, Collection[str]]]:
+        """What is sound of a checkpoint, and the tasks whose writes are damaged."""
+        thread = yield from self._thread(thread_id)
+        if thread is None:
+            return Found(), ()
+        id = thread.latest(ns) if id is None else id
+        if id is None:
+            return Found(thread.row), ()
+        return thread.found(ns, id), thread.again(ns, id)
 
     def one(self, thread_id: str, ns: str, id: str) -> Script[read.Read | None]:
         """A checkpoint of a list; None if it can't be read."""

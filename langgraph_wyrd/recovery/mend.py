@@ -292,7 +292,8 @@ def applied(place: Place | None, found: Recovered) -> Script[list[Heal]]:
         heals.append(Heal("left_out", "", "", "", what))
     snapshots = [row for table, row in found.broken if table is tables.SNAPSHOTS]
     if snapshots:
-        yield Command(delete(tables.SNAPSHOTS, "thread"), [(stored.key,)])
+        away = delete(tables.SNAPSHOTS, "thread", "ns", "checkpoint")
+        yield Command(away, [(stored.key, row.ns, row.checkpoint) for row in snapshots])
         what = "its snapshot is damaged: it is made again"
         heals += [Heal.of("exact", row.ns, row.checkpoint, "", what) for row in snapshots]
     if place is not None:

@@ -10,7 +10,6 @@ import contextlib
 import inspect
 import logging
 import math
-import socket
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -48,6 +47,7 @@ try:
 except ImportError as error:
     raise MissingExtra("Postgres needs psycopg: pip install 'langgraph-wyrd[postgres]'") from error
 
+from langgraph_wyrd.storage import postgres_watch
 from langgraph_wyrd.storage.postgres_pipeline import Pipeline, Rows
 
 T = TypeVar("T")
@@ -61,8 +61,6 @@ _STATUS = b"SELECT pg_xact_status(%s::text::xid8), pg_postmaster_start_time()::t
 _ASKED = 100  # times, while a transaction has not ended yet
 _LOCK = 0x77797264  # "wyrd"
 _TAKEOVER = 8.0  # seconds in which one of several hosts may take over from another
-PATIENCE = 5.0  # seconds that an answer may take at least
-SECOND = 10.0  # seconds that a second connection may take
 _POOL = ("min_size", "max_size", "max_idle", "max_lifetime", "reconnect_timeout", "num_workers",
          "max_waiting", "name")  # fmt: skip
 
@@ -149,8 +147,8 @@ class PostgresDriver:
 
     def connect(self, *, writes: bool) -> PostgresConnection:
         raw = self._reached()
-        second = partial(self._dial, SECOND)
-        watch = Watch(raw, self._patience, second)
+        second = partial(self._dial, postgres_watch.SECOND)
+        watch = postgres_watch.Watch(raw, self._patience, second)
         try:
             raw.adapters.register_dumper(int, Int8BinaryDumper)
             if self.prepares:
@@ -192,7 +190,7 @@ class PostgresDriver:
     @property
     def _patience(self) -> float:
         """How long an answer is waited for before anybody asks why."""
-        return max(self._timeout, PATIENCE)
+        return max(self._timeout, postgres_watch.PATIENCE)
 
     def _dial(self, patience: float) -> psycopg.Connection[Any]:
         conninfo = self._conninfo
@@ -200,12 +198,7 @@ class PostgresDriver:
             made = self._connect()
             if not isinstance(made, str):
                 if not isinstance(made, psycopg.Connection):
-                    if inspect.iscoroutine(made):
-                        made.close()
-                    raise InvalidInput(
-                        f"connect= made a {type(made).__name__}: it must return a "
-                        "psycopg.Connection, as psycopg.connect does, or a connection string"
-                    )
+                    raise _not_a_connection(made)
                 made.autocommit = True
                 made.row_factory = tuple_row
                 found: psycopg.Connection[Any] = made
@@ -317,14 +310,14 @@ class PostgresDriver:
             lost(cause) or isinstance(cause, psycopg.errors.ReadOnlySqlTransaction)
         )
 
-    def refuse_silence(self, watch: Watch) -> None:
+    def refuse_silence(self, watch: postgres_watch.Watch) -> None:
         """Raise if a connection was cut because nobody spoke; that is not tried a second time."""
-        if watch.lost:
-            watch.lost = False
+        why, watch.lost = watch.lost, ""
+        if why:
             self.age += 1  # those that were opened when this one was may be cut off as well
-            raise NoAnswer(
-                f"{self._where}: the server has not answered for {self._patience:g} s, and it "
-                "answers no new connection either"
+            kind = NoAnswer if why is postgres_watch.NOTHING else ConnectionLost
+            raise kind(
+                f"{self._where}: the server has not answered for {self._patience:g} s, and {why}"
             ) from None
 
     def has_committed(self, xid: str, started: str) -> bool:
@@ -373,7 +366,12 @@ class PostgresConnection:
     """See `storage.engine.Connection`."""
 
     def __init__(
-        self, driver: PostgresDriver, raw: psycopg.Connection[Any], watch: Watch, *, waits: bool
+        self,
+        driver: PostgresDriver,
+        raw: psycopg.Connection[Any],
+        watch: postgres_watch.Watch,
+        *,
+        waits: bool,
     ) -> None:
         self._driver = driver
         self._waits = waits  # for the answer to a reading transaction's COMMIT, too
@@ -491,72 +489,13 @@ class PostgresConnection:
             raise
 
 
-# ---- silence
-
-
-class Watch:
-    """Notices a server, or a way to it, that has fallen silent; `lost` says that it was cut off.
-
-    A server that hangs, or a network that drops packets, looks to a client just as one that is
-    busy. So whoever has waited for one answer for longer than the limit opens a `second`
-    connection. If nobody answers there either, the first one is cut, which ends the waiting. A
-    server that is at work is waited for however long it takes.
-    """
-
-    def __init__(
-        self,
-        raw: psycopg.Connection[Any],
-        limit: float,
-        second: Callable[[], psycopg.Connection[Any]],
-    ) -> None:
-        self._raw = raw
-        self._limit = limit
-        self._second = second
-        self._wait = raw.wait
-        self.lost = False
-        raw.wait = self._waited  # type: ignore[method-assign]
-
-    def _waited(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
-        return self._wait(self._watched(gen), *args, **kwargs)
-
-    def _watched(self, gen: Generator[Any, Any, T]) -> Generator[Any, Any, T]:
-        """What psycopg does, which looks up from waiting every tenth of a second."""
-        since, silent = time.monotonic(), False
-        try:
-            wants = next(gen)
-            while True:
-                ready = yield wants
-                if ready:
-                    since, silent = time.monotonic(), False
-                elif silent:  # and no answer came while the second connection was tried
-                    self._cut()
-                elif time.monotonic() - since > self._limit:
-                    silent = not self._is_reached()
-                    since = time.monotonic()
-                wants = gen.send(ready)
-        except StopIteration as end:
-            found: T = end.value
-            return found
-
-    def _is_reached(self) -> bool:
-        try:
-            self._second().close()
-        except psycopg.errors.ConnectionTimeout:
-            return False
-        except psycopg.Error as error:
-            # Whatever the server says, as that it has no connection left: it is there.
-            return "refused" not in str(error) and "unreachable" not in str(error)
-        return True
-
-    def _cut(self) -> None:
-        """End the waiting with an error. To cancel would wait for the server's answer again."""
-        self.lost = True
-        line = socket.socket(fileno=self._raw.fileno())
-        try:
-            with contextlib.suppress(OSError):  # it is down already
-                line.shutdown(socket.SHUT_RDWR)
-        finally:
-            line.detach()  # it is the connection's
+def _not_a_connection(made: Any) -> InvalidInput:
+    if inspect.iscoroutine(made):
+        made.close()
+    return InvalidInput(
+        f"connect= made a {type(made).__name__}: it must return a psycopg.Connection, as "
+        "psycopg.connect does, or a connection string"
+    )
 
 
 # ---- errors: what Postgres refused, translated here and nowhere else

@@ -148,9 +148,7 @@ class Pipeline:
                 conn.get_result()
             if status in _FAILED:
                 if status == _ERROR and failed is None:
-                    failed = error_from_result(result, encoding=self._adapter.encoding)
-                    if failed.sqlstate is None:  # libpq's own words: the connection was lost
-                        failed = psycopg.OperationalError(str(failed))
+                    failed = self._error(result)
                 if type(wanted) is tuple:
                     self._names.pop(wanted, None)
             elif wanted is not _IGNORED and status == _ROWS:
@@ -158,3 +156,9 @@ class Pipeline:
                 wanted += self._adapter.load_rows(0, result.ntuples, tuple)
         if failed is not None:
             raise failed
+
+    def _error(self, result: Any) -> psycopg.Error:
+        error = error_from_result(result, encoding=self._adapter.encoding)
+        if error.sqlstate is None:  # libpq's own words: the connection was lost
+            return psycopg.OperationalError(str(error))
+        return error

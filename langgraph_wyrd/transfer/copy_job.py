@@ -17,12 +17,13 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph_wyrd.checkpoints import copy
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.configs import checkpoint_config, parent_of
-from langgraph_wyrd.errors import CopyDiffers
+from langgraph_wyrd.errors import CopyDiffers, Unserialisable
 from langgraph_wyrd.state.wording import count
 from langgraph_wyrd.storage.names import stored
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.transfer import files
 from langgraph_wyrd.transfer.endpoint import Endpoint, Found, Key, Ours, Parents, WritePlace
+from langgraph_wyrd.types.rebuild import refused
 
 logger = logging.getLogger("langgraph_wyrd")
 
@@ -109,6 +110,7 @@ class _CopyJob:
         self.id = id
         self.tell = tell
         self.version = _versions(target)
+        self.last: tuple[Key, CheckpointTuple] | None = None  # the checkpoint that was sent last
 
     def copy(self) -> Report:
         wanted, there = self.source.parents(self.id), self.target.parents(self.id)
@@ -135,7 +137,8 @@ class _CopyJob:
             if old is not None and self._differs(carried, old) is None:
                 equal += 1
                 continue
-            self._send(key, *carried, is_new=key not in there)
+            with _explained(self.id, carried[0]):
+                self._send(key, *carried, is_new=key not in there)
             sent[key] = carried
         back = self.target.read(self.id, list(sent))
         for (key, carried), again in zip(sent.items(), back, strict=True):
@@ -153,14 +156,34 @@ class _CopyJob:
     ) -> None:
         ns, id = key
         if is_new:
-            at = checkpoint_config(self.id, ns, parent_of(found))
-            versions, values = (found.checkpoint[n] for n in ("channel_versions", "channel_values"))
-            new = {name: version for name, version in versions.items() if name in values}
-            self.target.send("put", at, found.checkpoint, found.metadata, new)
+            parent = parent_of(found)
+            at = checkpoint_config(self.id, ns, parent)
+            new = self._new_versions(found, ns, parent)
+            self.target.call("put", at, found.checkpoint, found.metadata, new)
+            self.last = key, found
         at = checkpoint_config(self.id, ns, id)
         at["metadata"] = {k: v for k, v in found.metadata.items() if k == "user_id"}  # whose it is
         for path, task, writes in _calls(found.pending_writes or [], places):
-            self.target.send("put_writes", at, writes, task, path)
+            self.target.call("put_writes", at, writes, task, path)
+
+    def _new_versions(self, found: CheckpointTuple, ns: str, parent: str | None) -> dict[str, Any]:
+        """The versions that the parent, as the target has it, does not have with their values."""
+        versions: dict[str, Any] = dict(found.checkpoint["channel_versions"])
+        if parent is None:
+            return versions
+        if self.last is None or self.last[0] != (ns, parent):
+            (read,) = self.target.read(self.id, [(ns, parent)])
+            if read is None:
+                return versions
+            self.last = (ns, parent), read[0]
+        before = self.last[1].checkpoint
+        held, valued = before["channel_versions"], before["channel_values"]
+        values = found.checkpoint["channel_values"]
+        return {
+            name: version
+            for name, version in versions.items()
+            if held.get(name) != version or (name in values and name not in valued)
+        }
 
     def _converted(self, found: CheckpointTuple) -> CheckpointTuple:
         """A checkpoint as the target takes it: versions of the kind that it counts in."""
@@ -241,6 +264,22 @@ class _CopyJob:
 _PLAIN = JsonPlusSerializer()
 
 
+@contextlib.contextmanager
+def _explained(thread_id: Any, found: CheckpointTuple) -> Iterator[None]:
+    """A serializer that refuses what was kept does not say what that is."""
+    try:
+        yield
+    except Exception as error:
+        held = [found.checkpoint["channel_values"], found.metadata, found.pending_writes]
+        why = refused(held, error)
+        if why == str(error):
+            raise
+        id = found.checkpoint["id"]
+        raise Unserialisable(
+            f"checkpoint {id} of thread {thread_id!r} can't be sent: {why}"
+        ) from error
+
+
 def _alike(one: Any, other: Any) -> bool:
     """Whether two metadata are equal as far as JSON, which most savers keep them in, can tell."""
     if one == other:
@@ -280,8 +319,11 @@ def _why_not(theirs: Parents, ours: Parents) -> str | None:
 def _calls(
     writes: Sequence[tuple[str, str, Any]], places: Sequence[WritePlace]
 ) -> Iterator[tuple[str, str, list[tuple[str, Any]]]]:
-    """The `put_writes` that leave these writes, each under the number that it had: its place in the
-    call. Where one is missing a control write, whose number is fixed, stands again."""
+    """The `put_writes` that leave these writes, each under the number that it had.
+
+    Numbers are places in a call, so where one is missing a control write, whose number is fixed,
+    stood between two others, and does so again.
+    """
     by_task: dict[tuple[str, str], list[tuple[int, str, Any]]] = {}
     for (task, channel, value), place in zip(writes, places, strict=True):
         by_task.setdefault((place.path, task), []).append((place.idx, channel, value))

@@ -13,7 +13,7 @@ import contextlib
 import copy
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from datetime import timezone
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -26,7 +26,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph_wyrd.checkpoints.path import find
 from langgraph_wyrd.checkpoints.read import merged
 from langgraph_wyrd.configs import checkpoint_config, parent_of
-from langgraph_wyrd.errors import InvalidInput, MissingExtra, Unserialisable
+from langgraph_wyrd.errors import InvalidInput, MissingExtra
 from langgraph_wyrd.state.wording import moment
 from langgraph_wyrd.storage import url
 from langgraph_wyrd.storage.keys import found_by
@@ -34,13 +34,13 @@ from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.transfer import files
 from langgraph_wyrd.types.migrations import Classes
-from langgraph_wyrd.types.rebuild import guarded, kept_in, refused
+from langgraph_wyrd.types.rebuild import guarded
 
 T = TypeVar("T")
 Key = tuple[str, str]  # namespace, checkpoint id: as they were given
 Parents = dict[Key, str | None]
 
-_TRIES = 5  # to see a checkpoint that is written to
+_TRIES = 5
 
 
 class WritePlace(NamedTuple):
@@ -59,33 +59,44 @@ class Endpoint:
 
     knows_paths = False  # whether it can tell a write's task path
 
-    def __init__(self, saver: Any) -> None:
+    def __init__(self, saver: Any, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self.saver = saver
-        self._careful = _careful(saver)
+        self._read_by = _careful(saver)
+        self._loop = loop  # where its async methods are called; None: its sync ones are
 
-    def send(self, name: str, config: Any, *args: Any) -> None:
-        """Store something. Only a serde of ours packs what was not rebuilt."""
-        try:
-            getattr(self.saver, name)(config, *args)
-        except Exception:
-            if next(kept_in(args), None) is None:
-                raise
-            try:
-                getattr(self._careful, name)(config, *args)
-            except Exception as error:
-                thread_id = config["configurable"]["thread_id"]
-                raise Unserialisable(
-                    f"a checkpoint of thread {thread_id!r} can't be sent: {refused(args, error)}"
-                ) from error
+    def call(self, name: str, *args: Any) -> Any:
+        """A method of LangGraph's contract."""
+        saver = self._read_by if name == "get_tuple" else self.saver
+        if self._loop is None:
+            return getattr(saver, name)(*args)
+        return self._wait(getattr(saver, f"a{name}")(*args))
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """What work comes to that is done on the saver's loop."""
+        assert self._loop is not None
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def _listed(self, config: Any) -> Iterator[CheckpointTuple]:
+        if self._loop is None:
+            yield from self._read_by.list(config)
+            return
+        listing = self._read_by.alist(config)
+
+        async def following() -> CheckpointTuple | None:
+            found: CheckpointTuple | None = await anext(listing, None)
+            return found
+
+        while (found := self._wait(following())) is not None:
+            yield found
 
     def threads(self) -> list[tuple[Any, int]]:
         """The ids of its threads, and how many checkpoints each has."""
-        found = (each.config["configurable"]["thread_id"] for each in self._careful.list(None))
+        found = (each.config["configurable"]["thread_id"] for each in self._listed(None))
         return list(Counter(found).items())
 
     def parents(self, thread_id: Any) -> Parents:
         """Which checkpoints a thread has, and their parents."""
-        found = self._careful.list({"configurable": {"thread_id": thread_id}})
+        found = self._listed({"configurable": {"thread_id": thread_id}})
         places = ((each.config["configurable"], parent_of(each)) for each in found)
         return {(at.get("checkpoint_ns", ""), at["checkpoint_id"]): up for at, up in places}
 
@@ -95,7 +106,7 @@ class Endpoint:
 
     def _one(self, thread_id: Any, key: Key) -> Found | None:
         for _ in range(_TRIES):
-            found = self._careful.get_tuple(checkpoint_config(thread_id, *key))
+            found = self.call("get_tuple", checkpoint_config(thread_id, *key))
             if found is None:
                 return None
             writes = found.pending_writes or []
@@ -193,7 +204,7 @@ class Ours(Endpoint):
         if times:
             self.run(_changed, _TIMED, times[0], times[-1], name, writes=True)
         if self.saver._reader is not None:  # the order in which tasks wrote matters to it
-            self.saver.reextract(thread_id)
+            self.call("reextract", thread_id)
 
 
 def _stored(thread_id: Any) -> str:
@@ -239,10 +250,10 @@ class Sqlite(Endpoint):
 
     def rows(self, sql: str, params: Sequence[Any] = ()) -> list[Any]:
         """What a query of the saver's database finds."""
-        asked, loop = (sql.replace("?", self.mark), params), getattr(self.saver, "loop", None)
-        if loop is None:
-            return self._rows(*asked)
-        return asyncio.run_coroutine_threadsafe(self._arows(*asked), loop).result()
+        sql = sql.replace("?", self.mark)
+        return (
+            self._rows(sql, params) if self._loop is None else self._wait(self._arows(sql, params))
+        )
 
     def _rows(self, sql: str, params: Sequence[Any]) -> list[Any]:
         with self.saver.cursor(transaction=False) as cursor:
@@ -302,23 +313,24 @@ _KINDS: dict[str, type[Endpoint]] = {
 }
 
 
-def endpoint_of(saver: Any, *, in_thread: bool = False) -> Endpoint:
-    """A saver as an endpoint of a copy, `in_thread`: which runs in a worker thread."""
+def endpoint_of(saver: Any, here: asyncio.AbstractEventLoop | None = None) -> Endpoint:
+    """A saver as an endpoint of a copy. `here`: the loop of an async copy, where an unknown saver's
+    async methods are called."""
     if hasattr(saver, "_engine") and saver._user is None:  # one user's shows no others
         return Ours(saver)
     for cls in type(saver).__mro__:
         kind = _KINDS.get(f"{cls.__module__}.{cls.__qualname__}")
         if kind is not None:
             loop = getattr(saver, "loop", None)  # of an async one, which another thread runs
-            is_here = not in_thread and asyncio._get_running_loop() is loop
+            is_here = here is None and asyncio._get_running_loop() is loop
             if loop is not None and (is_here or not loop.is_running()):
                 raise InvalidInput(
                     f"{type(saver).__name__} is async: use `await acopy(…)` where its loop runs"
                 )
-            return kind(saver)
+            return kind(saver, loop)
     if not isinstance(saver, BaseCheckpointSaver):
         raise InvalidInput(f"{saver!r} is no LangGraph checkpointer")
-    return Endpoint(saver)
+    return Endpoint(saver, here)
 
 
 # ---- databases of the official savers
@@ -374,14 +386,17 @@ def _postgres(conninfo: str, serde: Any) -> Iterator[Any]:
         raise InvalidInput(f"Postgres can't be reached by this address: {error}") from error
     with raw:
         raw.execute("SET default_transaction_read_only = on")
-        there = raw.execute(
-            "SELECT attrelid::regclass::text AS of, attname FROM pg_attribute WHERE attrelid IN "
-            "(to_regclass('checkpoints'), to_regclass('checkpoint_blobs'), "
-            "to_regclass('checkpoint_writes'))"
-        ).fetchall()
-        if len({row["of"] for row in there}) < 3:
+        found = raw.execute(
+            "SELECT to_regclass(name) AS there FROM unnest(ARRAY['checkpoints', "
+            "'checkpoint_blobs', 'checkpoint_writes']) AS name"
+        )
+        if not all(row["there"] for row in found):
             raise InvalidInput("the database holds no checkpoints of PostgresSaver")
-        if not any(row["attname"] == "task_path" for row in there):
+        path = raw.execute(
+            "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('checkpoint_writes') "
+            "AND attname = 'task_path'"
+        ).fetchone()
+        if path is None:
             raise InvalidInput(
                 "the tables are of an old PostgresSaver: let a current one bring them up to date "
                 "with its setup(), then adopt them"

@@ -9,9 +9,9 @@ asked for: a module's `__getattr__` and a property are functions, too.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import ipaddress
-import re
 import sys
 import time as clock
 from collections import deque
@@ -172,11 +172,6 @@ def _is_data(code: int, cls: type, trusted: bool) -> bool:
 # ---- modules
 
 
-# How a source defines a class of a name, and does not only name it.
-_DEFINED = (
-    r"(?m)^\s*class\s+{0}\b|\b(?:Enum|IntEnum|StrEnum|Flag|IntFlag|namedtuple|NamedTuple|TypedDict"
-    r"|make_dataclass|create_model)\(\s*[\"']{0}[\"']"
-)
 _A_WHILE = 2.0  # seconds that it is remembered what a module on the disk defines
 
 
@@ -214,8 +209,7 @@ def _defines(module: str, name: str, now: float) -> bool:
         source = spec.loader.get_source(module)  # type: ignore[union-attr]
     except Exception:
         source = None
-    # What was compiled has no source.
-    return source is None or re.search(_DEFINED.format(re.escape(name)), source) is not None
+    return source is None or _has_class(source, name)  # what was compiled has no source
 
 
 def _spec(full: str, path: Any) -> ModuleSpec | None:
@@ -224,3 +218,31 @@ def _spec(full: str, path: Any) -> ModuleSpec | None:
             if (spec := finder.find_spec(full, path)) is not None:
                 return spec
     return None
+
+
+# What makes a class of its name and what is in it.
+_MAKERS = {
+    "Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "namedtuple", "NamedTuple", "TypedDict",
+    "make_dataclass", "create_model",
+}  # fmt: skip
+
+
+def _has_class(source: str, name: str) -> bool:
+    """Whether a class of that name is defined in a source, not only named in it."""
+    if name not in source:  # much quicker than to parse it
+        return False
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return any(_makes(node, name) for node in ast.walk(tree))
+
+
+def _makes(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.ClassDef):
+        return node.name == name
+    if not isinstance(node, ast.Call) or not node.args:
+        return False
+    maker, first = node.func, node.args[0]
+    called = getattr(maker, "attr", getattr(maker, "id", None))
+    return called in _MAKERS and isinstance(first, ast.Constant) and first.value == name

@@ -1,27 +1,48 @@
 """What stands for a value that was not rebuilt: readable, and stored again as it was stored.
 
-Whoever packs values for a store (`python_types`) puts the stored bytes in the place of it, wherever
-it lies by then.
+LangGraph's serializer knows a value by what it has (`model_dump`, `_asdict`, being an Enum …) and
+writes the module and name of its class. So each placeholder has exactly what its value had, under
+a class of that module and name: every serializer of LangGraph's packs it as the value it stands
+for, wherever it lies by then. What is inside is packed from the stored bytes.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import pathlib
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 from functools import lru_cache
 from types import FunctionType, ModuleType, NoneType
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import langchain_core.messages as lc
 import ormsgpack
-from pydantic import PrivateAttr
+from pydantic import BaseModel, PrivateAttr
+
+Kind = Literal["gone", "blocked", "unsafe", "refused", "migration", "pickle"]
 
 _OPTION = ormsgpack.OPT_NON_STR_KEYS
+_LONGEST = 200  # characters of a value that an enum's member may have
+
 # How LangGraph's serializer packs a value: what it is rebuilt with.
 ONE_ARGUMENT, ARGUMENTS, FIELDS, METHOD, PYDANTIC_V1, PYDANTIC_V2 = range(6)
+# What it puts behind module, name and payload.
+_BEHIND = {METHOD: ["fromisoformat"], PYDANTIC_V2: ["model_validate_json"]}
+# What it asks a value for, by how it then packs it; and which type it wants, not only a method.
+_ASKED = {
+    ONE_ARGUMENT: "get_secret_value",
+    ARGUMENTS: "parts",
+    FIELDS: "_asdict",
+    METHOD: "isoformat",
+    PYDANTIC_V1: "dict",
+    PYDANTIC_V2: "model_dump",
+}
+_TAKEN_FOR: dict[int, type] = {ARGUMENTS: type(pathlib.Path()), METHOD: datetime}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +54,8 @@ class Stored:
     module: str
     name: str
     payload: Any  # for reading
+    kind: Kind
     why: str
-    migration: bool = False  # whether one raised
 
 
 class Kept:
@@ -82,20 +103,33 @@ def kept_of(stored: Stored) -> Any:
     """What stands for a value. What LangGraph's serializer does not make is given as its bytes."""
     global _made
     _made += 1
+    try:
+        held = _unpacked(stored)
+        names = type(held[0]) is type(held[1]) is str
+        shape = len(held) > 2 and held[3:] == _BEHIND.get(stored.code, [])
+        if names and shape and ormsgpack.packb(held, option=_OPTION) == stored.data:
+            return _form(stored)
+    except Exception:  # its names can't be those of a class, say
+        pass
+    return ormsgpack.Ext(stored.code, stored.data)
+
+
+def _unpacked(stored: Stored) -> Any:
+    return ormsgpack.unpackb(stored.data, ext_hook=ormsgpack.Ext, option=_OPTION)
+
+
+def _form(stored: Stored) -> Any:
     code, payload = stored.code, stored.payload
-    if code == ONE_ARGUMENT and type(payload) in _MEMBERS:
-        member = _MEMBERS[type(payload)](payload)
-        member._kept = stored
-        return member
+    if code == ONE_ARGUMENT and type(payload) in _MEMBERS and len(str(payload)) <= _LONGEST:
+        return _member(stored)
     if code == PYDANTIC_V2 and isinstance(payload, dict) and payload.keys() >= _OF_A_MESSAGE:
-        made = _filled(_message_class(_MESSAGES.get(payload["type"], lc.BaseMessage)), payload)
+        base = _MESSAGES.get(payload["type"], lc.BaseMessage)
+        made = _filled(_message_class(base, stored.module, stored.name), payload)
         private = {"_kept": stored, "_shown": repr(made)}
         object.__setattr__(made, "__pydantic_private__", private)
         return made
-    if not stored.name:
-        return ormsgpack.Ext(code, stored.data)
     fields = code in (FIELDS, PYDANTIC_V1, PYDANTIC_V2) and isinstance(payload, dict)
-    return (_Fields if fields else _Object)(stored)
+    return _class(_Fields if fields else _Object, code, stored.module, stored.name)(stored)
 
 
 def is_changed(kept: Any) -> bool:
@@ -113,6 +147,13 @@ def extension(kept: Any) -> ormsgpack.Ext:
     if is_changed(kept) or isinstance(kept, KeptWhole):
         raise TypeError("it can't be packed")
     return ormsgpack.Ext(held.code, held.data)
+
+
+def _packed(self: Any) -> Any:
+    """The payload for LangGraph's packing: to the last bit what is stored."""
+    if is_changed(self):
+        raise TypeError("it was changed in place")
+    return _unpacked(stored_of(self))[2]
 
 
 # ---- objects
@@ -186,6 +227,17 @@ def _identity(kept: Any) -> tuple[Any, ...]:
     return held.code, held.module, held.name, held.data
 
 
+@lru_cache(maxsize=1024)
+def _class(base: type, code: int, module: str, name: str) -> Any:
+    """The class of a placeholder for values of this class."""
+    held: dict[str, Any] = {"__module__": module, "__slots__": (), "__hash__": base.__hash__}
+    held[_ASKED[code]] = property(_packed) if code == ARGUMENTS else _packed
+    if taken_for := _TAKEN_FOR.get(code):
+        shown = type(name, (taken_for,), {"__module__": module})
+        held["__class__"] = property(lambda self: shown)
+    return type(name, (base,), held)
+
+
 # ---- members of enums
 
 
@@ -195,7 +247,10 @@ class _Member(Kept):
     __slots__ = ()
 
     def __str__(self) -> str:
-        return str(self.kept_data)
+        return str(stored_of(self).payload)
+
+    def __format__(self, spec: str) -> str:
+        return format(stored_of(self).payload, spec)
 
     def __repr__(self) -> str:
         return f"Kept({self.kept_type}, {self.kept_data!r})"
@@ -204,9 +259,32 @@ class _Member(Kept):
         return kept_of, (stored_of(self),)
 
 
-_MEMBERS: dict[type, Any] = {
-    kind: type(kind.__name__, (_Member, kind), {}) for kind in (str, int, float)
-}
+class _Text(_Member, str, Enum):
+    pass
+
+
+class _Whole(_Member, int, Enum):
+    pass
+
+
+class _Number(_Member, float, Enum):
+    pass
+
+
+_MEMBERS: dict[type, Any] = {str: _Text, int: _Whole, float: _Number}
+
+
+def _member(stored: Stored) -> Any:
+    kind: Any = type(stored.payload)
+    member = _enum(kind, stored.payload, stored.module, stored.name).kept
+    if getattr(member, "_kept", None) != stored:
+        object.__setattr__(member, "_kept", stored)
+    return member
+
+
+@lru_cache(maxsize=1024)
+def _enum(kind: type, value: Any, module: str, name: str) -> Any:
+    return _MEMBERS[kind](name, {"kept": value}, module=module)
 
 
 # ---- messages: reducers, models and the pillars know how to deal with them
@@ -229,6 +307,13 @@ def _filled(cls: Any, payload: dict[str, Any]) -> Any:
         return cls.model_construct(**payload)
 
 
+def _model_dump(self: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    """As it is stored, where the serializer asks for all of it."""
+    if args or kwargs or self._kept is None:
+        return BaseModel.model_dump(self, *args, **kwargs)
+    return _packed(self)  # type: ignore[no-any-return]
+
+
 def _model_copy(self: Any, *, update: Any = None, deep: bool = False) -> Any:
     """An edited copy is a message of the class that comes next: it is not what is stored."""
     if not update:
@@ -236,19 +321,21 @@ def _model_copy(self: Any, *, update: Any = None, deep: bool = False) -> Any:
     return _filled(type(self).__mro__[2], {**stored_of(self).payload, **update})
 
 
-@lru_cache
-def _message_class(base: type[lc.BaseMessage]) -> Any:
+@lru_cache(maxsize=256)
+def _message_class(base: type[lc.BaseMessage], module: str, name: str) -> Any:
     held = {
-        "__module__": __name__,
+        "__module__": module,
+        "__qualname__": name,
         "__annotations__": {"_kept": Any, "_shown": Any},
         "_kept": PrivateAttr(None),
         "_shown": PrivateAttr(None),
         "__setattr__": _refuse,
         "__reduce__": lambda self: (kept_of, (stored_of(self),)),
+        "model_dump": _model_dump,
         "model_copy": _model_copy,
     }
     meta: Any = type(base)
-    return meta(base.__name__, (Kept, base), held)
+    return meta(name, (Kept, base), held)
 
 
 # ---- whole values of another form
@@ -311,9 +398,10 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
             if not isinstance(key, str) or not key.isascii():
                 yield f"[key {key!a}]", key
             yield f"[{ascii(key) if isinstance(key, str) else repr(key)}]", item
-    elif isinstance(value, (list, tuple, deque)):
+    elif isinstance(value, (list, tuple)):
+        names = getattr(value, "_fields", None)
         for place, item in enumerate(value):
-            yield f"[{place}]", item
+            yield f".{names[place]}" if names else f"[{place}]", item
     elif isinstance(value, (set, frozenset)):
         for item in value:
             yield "{…}", item
@@ -321,16 +409,23 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield ".pattern", value.pattern
     elif isinstance(value, Enum):
         yield ".value", value.value
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            yield f".{field.name}", getattr(value, field.name, None)
     elif callable(getattr(value, "get_secret_value", None)):
         yield ".get_secret_value()", value.get_secret_value()
-    else:
-        held = {
-            name: getattr(value, name) for name in _slots(value.__class__) if hasattr(value, name)
-        }
-        held.update(getattr(value, "__dict__", {}))
+    elif hasattr(value, "model_dump") or hasattr(value, "__dict__"):
+        held = dict(getattr(value, "__dict__", {}))
         held.update(getattr(value, "__pydantic_extra__", None) or {})
         for name, item in held.items():
             yield f".{name}", item
+    elif isinstance(value, deque):
+        for place, item in enumerate(value):
+            yield f"[{place}]", item
+    is_read = isinstance(value, Kept) or dataclasses.is_dataclass(value)
+    for name in () if is_read else _slots(value.__class__):
+        if hasattr(value, name):
+            yield f".{name}", getattr(value, name)
 
 
 @lru_cache(maxsize=1024)

@@ -202,11 +202,12 @@ def _aliases(given: Mapping[str, str]) -> dict[Name, Name]:
         made[key] = target
         inner[target[0], parts(target[1])[-1]] = target  # so it is stored from now on
     for key in made:
-        now = made[key]
-        for _ in made:
-            now = made.get(now, now)
-        if made.get(now, now) != now:
-            raise InvalidInput(f"aliases go round in a circle at {key[0]}:{key[1]}")
+        seen, now = {key}, made[key]
+        while now in made and now != made[now]:
+            if now in seen:
+                raise InvalidInput(f"aliases go round in a circle at {key[0]}:{key[1]}")
+            seen.add(now)
+            now = made[now]
         made[key] = now
     return {**inner, **made}
 

@@ -27,6 +27,7 @@ from langgraph_wyrd.types.kept import Kept
 from langgraph_wyrd.types.migrations import Classes
 
 _ONE, _SEVERAL = kept.ONE_ARGUMENT, kept.ARGUMENTS
+_UNPACK = ormsgpack.OPT_NON_STR_KEYS
 
 Dumps = Callable[[Any], tuple[str, bytes]]
 
@@ -51,7 +52,7 @@ class _Form(NamedTuple):
 def _factory_name(factory: Any) -> str | None:
     if factory is None or factory in _FACTORIES.values():
         return None if factory is None else str(factory.__name__)
-    raise TypeError
+    raise TypeError  # the packer replaces whatever is raised here: see `advice`
 
 
 def _list(payload: Any, kind: type = object) -> Any:
@@ -90,6 +91,16 @@ def _module(cls: type) -> str:
 
 # What makes a stored value of one of these types: by module, name and form.
 MADE_OF = {(_module(cls), cls.__name__, form.code): form.made for cls, form in _FORMS.items()}
+
+
+def advice(said: str) -> str | None:
+    """What to say of what was refused here, by the packer's own words."""
+    if not said.endswith("defaultdict"):
+        return None
+    return (
+        "a defaultdict of a function or a class of yours can't come back: store dict(value), or "
+        f"let it make one of {', '.join(sorted(_FACTORIES))}"
+    )
 
 
 # ---- packing

@@ -22,10 +22,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from enum import Enum
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import ormsgpack
-from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde import jsonplus
 from langgraph.checkpoint.serde._msgpack import SAFE_MSGPACK_TYPES
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
@@ -40,7 +40,7 @@ from langgraph_wyrd.types import kept
 from langgraph_wyrd.types.classes import Gone, NoData, found, stands
 from langgraph_wyrd.types.kept import Kept, KeptWhole, Stored
 from langgraph_wyrd.types.migrations import Classes, MigrationRaised, bare
-from langgraph_wyrd.types.python_types import MADE_OF, exact_dumps
+from langgraph_wyrd.types.python_types import MADE_OF, advice
 
 logger = logging.getLogger("langgraph_wyrd")
 
@@ -48,6 +48,16 @@ S = TypeVar("S")
 Key = tuple[str, str, int]  # module, name, and how it was packed
 
 _COLLECTIONS = (set, frozenset, deque, list, tuple, dict)
+_OURS = frozenset(
+    (
+        kept.ONE_ARGUMENT,
+        kept.ARGUMENTS,
+        kept.FIELDS,
+        kept.METHOD,
+        kept.PYDANTIC_V1,
+        kept.PYDANTIC_V2,
+    )
+)
 _SNAPSHOT = 7
 
 
@@ -93,30 +103,35 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if type(value) is list else value
 
 
-_INITVAR = getattr(dataclasses, "_FIELD_INITVAR", object())
-
-
 def _of_fields(cls: Any, payload: dict[str, Any]) -> Any:
     """An object of these fields. A dataclass whose constructor asks for more (an `InitVar`), or
     does not take all of them, is made without calling it, as `copy` and `pickle` make one."""
-    held = getattr(cls, "__dataclass_fields__", None)
-    if held is None:
-        return cls(**payload)
-    fields = dataclasses.fields(cls)
-    exact = payload.keys() == {each.name for each in fields}
-    kinds = [getattr(each, "_field_type", None) for each in held.values()]
-    if not (exact and _INITVAR in kinds):
+    names, asks_for_more, is_its_own = _constructor(cls)
+    all_there = payload.keys() == names
+    if not (asks_for_more and all_there):
         try:
             return cls(**payload)
         except TypeError:
-            parameters: Any = getattr(cls, "__dataclass_params__", None)
-            takes_all = getattr(parameters, "init", True) and all(each.init for each in fields)
-            if takes_all or not exact:
+            if not (is_its_own and all_there):
                 raise
     made = object.__new__(cls)
     for name, value in payload.items():
         object.__setattr__(made, name, value)
     return made
+
+
+@lru_cache(maxsize=1024)
+def _constructor(cls: Any) -> tuple[frozenset[str], bool, bool]:
+    """A dataclass's fields; whether it has an InitVar: called again, it would make other fields of
+    those that are; and whether its constructor is its own, or leaves fields out."""
+    if not dataclasses.is_dataclass(cls):
+        return frozenset(), False, False
+    fields = dataclasses.fields(cls)
+    initvar = getattr(dataclasses, "_FIELD_INITVAR", object())
+    kinds = [getattr(each, "_field_type", None) for each in cls.__dataclass_fields__.values()]
+    parameters: Any = getattr(cls, "__dataclass_params__", None)
+    own = not getattr(parameters, "init", True) or not all(field.init for field in fields)
+    return frozenset(field.name for field in fields), initvar in kinds, own
 
 
 # ---- pydantic models
@@ -128,21 +143,46 @@ def _model(cls: Any, payload: Any) -> Any:
     # What is computed of the fields is stored with them, and is none.
     computed = getattr(cls, "model_computed_fields", None) or {}
     own = {name: value for name, value in payload.items() if name not in computed}
-    if issubclass(cls, BaseMessage):  # as LangGraph makes it: its validators see what was given
-        return cls(**own)
-    others: list[Any] = []
+    aliased, refused = _has_aliases(cls), None
+    if not aliased:
+        try:
+            return cls(**own)
+        except Exception as error:
+            refused = error
+    others: list[tuple[int, Any]] = []
     for options in _LENIENT if hasattr(cls, "model_validate") else ():
         with suppress(Exception):
             made = cls.model_validate(own, **options)
-            if made.model_fields_set >= own.keys():
+            held = made.model_dump()
+            if _same(held, payload):
                 return made
-            others.append(made)
-    # Some of its fields are none any more: the one that took the most.
-    return max(others, key=lambda made: len(made.model_fields_set)) if others else cls(**own)
+            others.append((sum(_same(held.get(k), v) for k, v in payload.items()), made))
+    if refused is not None:
+        raise refused
+    # What it is dumped as is never the same: the one that comes next to it.
+    return max(others, key=lambda other: other[0])[1] if others else cls(**own)
+
+
+@lru_cache(maxsize=1024)
+def _has_aliases(cls: Any) -> bool:
+    """Whether a field, in it or in a model inside it, has a name that its data is not stored by.
+
+    Called with the stored data, such a model refuses it, or takes its default for it.
+    """
+    waiting = [getattr(cls, "__pydantic_core_schema__", None)]
+    while waiting:
+        schema = waiting.pop()
+        if isinstance(schema, dict):
+            if "validation_alias" in schema or "serialize_by_alias" in schema:
+                return True
+            waiting += schema.values()
+        elif isinstance(schema, list | tuple):
+            waiting += schema
+    return False
 
 
 _KNOWN = inspect.signature(BaseModel.model_validate).parameters
-# As it is stored: by the fields' names or their aliases, also in models inside, without tuples.
+# As it is stored: by the fields' names, unless the model says otherwise, and without tuples.
 _LENIENT: list[dict[str, Any]] = [
     {name: value for name, value in options.items() if name in _KNOWN}
     for options in (
@@ -151,6 +191,18 @@ _LENIENT: list[dict[str, Any]] = [
         {"by_name": True, "by_alias": True, "strict": False, "extra": "ignore"},
     )
 ]
+
+
+def _same(made: Any, stored: Any) -> bool:
+    """Whether nothing of what was stored is lost or changed; a tuple is stored as a list."""
+    if isinstance(stored, Kept):
+        return True  # whatever the field made of it
+    if isinstance(made, dict) and isinstance(stored, dict):
+        return made.keys() == stored.keys() and all(_same(made[k], stored[k]) for k in made)
+    if isinstance(made, list | tuple):
+        same = isinstance(stored, list | tuple) and len(made) == len(stored)
+        return same and all(map(_same, made, stored))
+    return made is stored or (type(made) is type(stored) and bool(made == stored))
 
 
 # ---- for one serializer
@@ -168,7 +220,7 @@ class _Rebuilder:
 
     def hook(self, code: int, data: bytes) -> Any:
         """What stands in one msgpack extension."""
-        if 0 <= code <= kept.PYDANTIC_V2:
+        if code in _OURS:
             return self._object(code, data)
         if code == _SNAPSHOT:
             return _DeltaSnapshot(self._unpacked(data))
@@ -194,8 +246,8 @@ class _Rebuilder:
                 cls, current = self._found(key, payload, method)
             return _built(code, cls, bare(current), method)
         except Exception as error:
-            why, raised = self._why(error, key), isinstance(error, MigrationRaised)
-            return kept.kept_of(Stored(code, data, str(module), str(name), payload, why, raised))
+            kind, why = self._why(error, key)
+            return kept.kept_of(Stored(code, data, str(module), str(name), payload, kind, why))
 
     def _found(self, key: Key, payload: Any, beside: list[Any]) -> tuple[Any, Any]:
         """The class of a stored name, and the payload for it."""
@@ -239,15 +291,18 @@ class _Rebuilder:
             "compiled graph allows the classes that its state's annotations name, for itself"
         )
 
-    def _why(self, error: Exception, key: Key) -> str:
+    def _why(self, error: Exception, key: Key) -> tuple[kept.Kind, str]:
         """Why a value was not rebuilt, and what would help."""
         module, name, _ = key
-        if isinstance(error, _NotAllowed | MigrationRaised):
-            return str(error)
+        if isinstance(error, _NotAllowed):
+            return "blocked", str(error)
+        if isinstance(error, MigrationRaised):
+            return "migration", str(error)
         if isinstance(error, NoData):
-            return f"{error}, and nothing else is called on load: the row may not be LangGraph's"
+            what = "nothing else is called on load: the row may not be LangGraph's"
+            return "unsafe", f"{error}, and {what}"
         if isinstance(error, Gone):
-            return (
+            return "gone", (
                 f"its class is gone: {error}. It is whole again when the class is; for one that "
                 f'was renamed or moved give aliases={{"{module}:{name}": "its.module:NewName"}}'
             )
@@ -255,11 +310,11 @@ class _Rebuilder:
         if isinstance(error, TypeError | AttributeError):  # these name fields, and no values
             said = f"{said}: {error}"[:200]
         if key in self._safe:
-            return (
+            return "refused", (
                 f"it can't be made of what is stored, here and now ({said}): it is whole "
                 "again where it can (a path on its own system, a time zone with its tzdata)"
             )
-        return (
+        return "refused", (
             f"its class does not take what is stored ({said}): register a migration for "
             "it, or let the class take it"
         )
@@ -270,7 +325,7 @@ class _NotAllowed(Exception):
 
 
 def _unknown(code: int, data: bytes) -> Any:
-    return kept.kept_of(Stored(code, data, "", "", None, ""))
+    return kept.kept_of(Stored(code, data, "", "", None, "unsafe", ""))
 
 
 def _warn_as_langgraph_does(module: str, name: str) -> None:
@@ -293,6 +348,7 @@ def _keeping_pickles(serde: JsonPlusSerializer) -> Callable[[tuple[str, bytes]],
     def loads_typed(data: tuple[str, bytes]) -> Any:
         if data[0] != "pickle":
             return loads(data)
+        kind: kept.Kind = "pickle"
         why = (
             "it is a pickle, which runs whatever it says as it is loaded. If nobody else can write "
             "to the database, load it with serde=JsonPlusSerializer(pickle_fallback=True)"
@@ -301,10 +357,10 @@ def _keeping_pickles(serde: JsonPlusSerializer) -> Callable[[tuple[str, bytes]],
             try:
                 return loads(data)
             except Exception as error:
-                said = f"{type(error).__name__}: {error}"[:300]
+                kind, said = "gone", f"{type(error).__name__}: {error}"[:300]
                 why = f"it is a pickle that can't be loaded ({said}). It is whole again when it can"
         size = f"{len(data[1])} bytes"
-        return KeptWhole(Stored(-1, data[1], "", "pickle", size, why))
+        return KeptWhole(Stored(-1, data[1], "", "pickle", size, kind, why))
 
     return loads_typed
 
@@ -317,7 +373,6 @@ def guarded(serde: S, classes: Classes) -> S:
             return serde
         careful = copy.copy(serde)
         careful._unpack_ext_hook = _Rebuilder(serde, classes).hook
-        vars(careful)["dumps_typed"] = exact_dumps(serde, classes)
         if type(serde).loads_typed is JsonPlusSerializer.loads_typed:
             vars(careful)["loads_typed"] = _keeping_pickles(careful)
         return careful
@@ -348,7 +403,7 @@ def refused(value: Any, error: Exception) -> str:
                 f"{each.kept_type} is kept as it is stored, and was changed in place: put "
                 f"something in its stead, as dict(kept) ({each.kept_why})"
             )
-    return str(error)
+    return advice(str(error)) or str(error)
 
 
 def log_kept(
@@ -361,15 +416,15 @@ def log_kept(
     """
     for channel, value in held:
         for each in kept_in(value):
-            raised, what = False, "an unknown kind"
+            kind, what = "unknown", "an unknown kind"
             why = "no serializer of this LangGraph packs such bytes"
             if isinstance(each, Kept):
-                raised, what, why = kept.stored_of(each).migration, each.kept_type, each.kept_why
+                kind, what, why = kept.stored_of(each).kind, each.kept_type, each.kept_why
             of = f" of namespace {ns!r}" if ns else ""
             place = f"thread {thread_id!r}, checkpoint {checkpoint}{of}, channel {channel!r}"
-            if raised and not classes.heals:
+            if kind == "migration" and not classes.heals:
                 raise MigrationFailed(f"{place}: {why}")
-            if _is_new(classes, thread_id, ns, channel, what, why):
+            if _is_new(classes, thread_id, ns, channel, what, kind):
                 logger.warning(
                     "%s: a value of %s was not rebuilt, and is kept as it is stored: %s",
                     place, _line(what, 200), _line(why, 1000),
