@@ -7,6 +7,7 @@ none.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from langgraph_wyrd.extraction import asking, people, speech
@@ -117,7 +118,7 @@ class Requests(Owed):
         message, said, _, line, _, source, form, waited, _, asked = heard
         own = own_words(message.text)
         before = "asks" if form in ("instead", "offers") else form
-        wants_now = wants(own, before if self.wanted else None)
+        wants_now = partial(wants, own, before if self.wanted else None)  # asked where it matters
         anew = self._asks_anew(heard)
         concrete = waited and (heard.asks or len(line) > _PLEASE) and asking.is_open_ended(asked)
         if just := self._just_told(place, fresh) if self.requests else []:
@@ -139,13 +140,13 @@ class Requests(Owed):
                 self._ask(heard)
             elif asks_back and not said.agrees:
                 self._ask(heard, aside=True)
-            elif wants_now:
+            elif wants_now():
                 self._settle(self.requests, "replaced", source, "replies")
                 self._ask(heard)
-            if wants_now or (said.adds and wants(own, "tells")):
+            if wants_now() or (said.adds and wants(own, "tells")):
                 self._aims(message, line, source)
             return
-        elif not (heard.asks or wants_now):
+        elif not (heard.asks or wants_now()):
             return  # it goes on with what they said before
         elif any(share(line, each.text) for each in self.requests) or (
             said.wish
@@ -154,7 +155,7 @@ class Requests(Owed):
         ):
             self._settle(self.requests, "replaced", source, "replies")
         self._ask(heard)
-        if wants_now or anew or concrete or just or not (self.aim or self._talk(heard)):
+        if anew or concrete or just or not (self.aim or self._talk(heard)) or wants_now():
             self._aims(message, line, source)
         elif not self.aim:
             self._resume(source)
