@@ -33,7 +33,7 @@ logger = logging.getLogger("langgraph_wyrd")
 _BACKGROUND = 5.0  # seconds that a close waits for what was started in the background
 _TOGETHER = 256  # writes in one transaction
 LINGER = 0.002  # seconds
-_TIMES = 10  # tries to have the connection that a reader gave up
+_TIMES = 40  # tries, a tenth of a second apart, to have the connection that a reader gave up
 _ROOM = 10.0  # seconds that a writer waits for a reader's connection
 _REFUSED = 5.0  # seconds in which a reader that got no connection does not ask for one again
 
