@@ -78,7 +78,7 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from langgraph_wyrd.lazy import uncollected
+    from langgraph_wyrd.codec.collector import uncollected
 
     with uncollected():  # a module is made of thousands of objects, and none is garbage
         found = globals()[name] = getattr(import_module(f"langgraph_wyrd.{home}"), name)

@@ -33,7 +33,7 @@ def _several(value: Any) -> bool:
 
 
 def _count(value: Any) -> bool:
-    return value is None or (type(value) is int and value > 0)
+    return type(value) is int and value > 0
 
 
 def _seconds(value: Any) -> bool:
@@ -42,7 +42,7 @@ def _seconds(value: Any) -> bool:
 
 def _serializer(value: Any) -> bool:
     whole = hasattr(value, "dumps_typed") and hasattr(value, "loads_typed")
-    return value is None or whole or (hasattr(value, "dumps") and hasattr(value, "loads"))
+    return whole or (hasattr(value, "dumps") and hasattr(value, "loads"))
 
 
 # Of each option: whether a value is of its kind, and what to use instead.
@@ -52,18 +52,19 @@ _OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "timeout": (_seconds, "a number of seconds"),
     "readers": (_count, "a whole number, 1 or more"),
     "max_size": (_count, "a whole number, 1 or more"),
-    "connect": (lambda v: v is None or callable(v), "a function that makes a connection"),
+    "connect": (callable, "a function that makes a connection"),
     "serde": (_serializer, "a serializer, with dumps_typed and loads_typed"),
     "extractors": (lambda v: _several(v) or hasattr(v, "names"), "a list of functions of a View, "
                    "or Extractors(…)"),
-    "hooks": (lambda v: v is None or isinstance(v, Mapping), "a dict of functions by their events"),
+    "hooks": (lambda v: isinstance(v, Mapping), "a dict of functions by their events"),
     "migrations": (_several, "a list of Migration(…)"),
     "redact": (lambda v: callable(v) or _several(v), "a set of names, or a function of the "
                "metadata"),
 }  # fmt: skip
 
 
-_NONE = ("connect", "extractors", "hooks", "redact", "serde")  # the same as if it was not passed
+# None of these is the same as if it was not passed.
+_NONE = frozenset(("connect", "extractors", "hooks", "max_size", "readers", "redact", "serde"))
 
 
 def check_options(given: Mapping[str, Any]) -> None:

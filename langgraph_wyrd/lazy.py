@@ -15,9 +15,6 @@ else:
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -40,19 +37,3 @@ def lazy(*names: str) -> Any:
     """What stands for each of these modules of the package."""
     made = [_Lazy(name) for name in names]
     return made[0] if len(made) == 1 else made
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Hold Python's garbage collector back while thousands of objects are made.
-
-    A long list of messages sets it off a dozen times while it is loaded, each time to walk over
-    what has only just been made; that was half of what loading cost.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -217,13 +217,18 @@ def test_on_damage_raise_changes_nothing(file: File) -> None:
     assert file.run("SELECT DISTINCT length(delta) FROM wyrd_checkpoints") == [(1,)]
 
 
+def ids_and_third(file: File) -> tuple[list[str], Any]:
+    """The ids of a thread's checkpoints, newest first, and the third checkpoint."""
+    ids = [row[0] for row in file.run("SELECT id FROM wyrd_checkpoints ORDER BY id DESC")]
+    with file.open() as saver:
+        return ids, saver.get_tuple(at("t", ids[2]))
+
+
 def test_where_two_rows_of_a_group_are_lost_the_nearest_ancestor_is_taken(
     file: File, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Parity rebuilds one row of a group: of two, loads say what is lost and take what is whole."""
-    ids = [row[0] for row in file.run("SELECT id FROM wyrd_checkpoints ORDER BY id DESC")]
-    with file.open() as saver:
-        third = saver.get_tuple(at("t", ids[2]))
+    ids, third = ids_and_third(file)
     for id in ids[:2]:
         file.run("UPDATE wyrd_checkpoints SET delta = zeroblob(100) WHERE id = ?", id)
     with file.open() as saver:
@@ -296,9 +301,7 @@ def test_a_load_that_can_not_write_says_what_is_missing(
     file: File, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Of a file that is only read: the nearest checkpoint is given, and how much is missing."""
-    ids = [row[0] for row in file.run("SELECT id FROM wyrd_checkpoints ORDER BY id DESC")]
-    with file.open() as saver:
-        third = saver.get_tuple(at("t", ids[2]))
+    ids, third = ids_and_third(file)
     for id in ids[:2]:
         file.run("DELETE FROM wyrd_checkpoints WHERE id = ?", id)
     with WyrdSaver.from_conn_string(f"{file.url}?mode=ro") as saver:
@@ -312,7 +315,7 @@ def test_a_load_that_can_not_write_says_what_is_missing(
 def test_a_snapshot_of_which_a_row_is_missing_is_dropped(
     file: File, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A load goes on without it, and removes what is left of it: the next put makes another."""
+    """A load reads the deltas instead, and deletes the other rows of that snapshot."""
     monkeypatch.setattr(snapshots, "SLACK", 1500)
     monkeypatch.setattr(snapshots, "OWN_ROW", 900)
     with file.open() as saver:

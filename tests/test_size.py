@@ -207,8 +207,8 @@ def test_a_turn_is_as_much_work_on_a_longer_thread(durable: Backend, kept: bool)
 
 
 def test_what_a_call_of_a_subgraph_lost_is_noticed(durable: Backend) -> None:
-    """A subgraph that asked a question and lost all checkpoints of its call is told as damage, not
-    taken for one that has not begun."""
+    """A subgraph that asked a question and lost all checkpoints of its call is reported as damage,
+    not taken for one that has not begun."""
     with durable.open() as saver:
         for _ in range(30):
             with_subgraph(saver).invoke({"note": "go"}, at("t"))

@@ -409,7 +409,7 @@ def test_a_question_after_words_of_its_own_opens_again_what_they_closed(talk: Ta
 
 
 def test_a_wish_after_an_answer_that_ends_with_a_question_is_new(talk: Talk) -> None:
-    """What was asked before is told; a plain answer keeps it open, as the agent asked for more."""
+    """What was asked before is answered then; a bare answer keeps it open, for more was asked."""
     told = "- Jamaica\n- Aruba\n- Bonaire\n\nWhich kind of beach should it have?"
     asked = ("P Find me warm islands with beaches", f"A {told}")
     assert owed(talk(*asked, "P white sand")) == ["m1"]

@@ -38,9 +38,12 @@ ALL_KNOWN = (  # ordinary writes of other savers leave the version of the thread
 
 def advanced(
     me: int, thread: Thread, head: str | None, user: str | None, columns: tuple[Any, ...] | None,
-    read_by: str | None = None,
+    read_by: str | None = None, *, unread: bool = False,
 ) -> Step:  # fmt: skip
-    """The thread's row, moved on by one version; `columns` are those of its working state."""
+    """The thread's row, moved on by one version; `columns` are those of its working state.
+
+    `unread`: nobody reads the working state out of what is stored.
+    """
     moment = now()
     head = LOST if head is None and thread.lost else head
     if not thread.version:
@@ -48,7 +51,8 @@ def advanced(
         return Step(BEGIN, (*row, *(columns or NOTHING_SHOWN)))
     mine = (thread.key, thread.thread_id, thread.version, thread.writer)
     if columns is None:
-        return Step(ADVANCE, (me, head, moment, user, *mine), must=True)
+        sql = ADVANCE_UNREAD if unread else ADVANCE
+        return Step(sql, (me, head, moment, user, *mine), must=True)
     return Step(ADVANCE_SHOWN, (me, head, moment, user, *columns, *mine), must=True)
 
 

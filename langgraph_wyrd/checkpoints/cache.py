@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -183,6 +184,12 @@ def _written(thread: Thread) -> dict[tuple[str, str], list[Any]]:
     return found
 
 
+def of_other_tasks(held: Iterable[Any], writes: Iterable[Any]) -> list[Any]:
+    """The writes of tasks of which nothing is held."""
+    tasks = {write.task for write in held}
+    return [write for write in writes if write.task not in tasks]
+
+
 def take_unread(slot: Slot, thread: Thread, space: Namespace, own: tuple[str, str]) -> None:
     """Add what tasks wrote, and a read may have missed, to what a checkpoint is read with.
 
@@ -202,5 +209,4 @@ def take_unread(slot: Slot, thread: Thread, space: Namespace, own: tuple[str, st
             held = early.setdefault(place, [])
         else:
             continue
-        tasks = {write.task for write in held}
-        held.extend(write for write in writes if write.task not in tasks)
+        held.extend(of_other_tasks(held, writes))

@@ -130,8 +130,9 @@ def load(
         or at_parent.checkpoint == thread.spaces[wanted.ns].checkpoint
     ):
         thread.spaces[wanted.ns] = at_parent
-    early = yield from states.early_writes(codec, thread.key, wanted.ns, wanted.id)
-    thread.state.expect_also({(wanted.ns, wanted.id): early})
+    if (wanted.ns, wanted.id) not in thread.state.early:  # those ahead of what is there are read
+        early = yield from states.early_writes(codec, thread.key, wanted.ns, wanted.id)
+        thread.state.expect_also({(wanted.ns, wanted.id): early})
     turn = None
     head = thread.head
     if wanted.ns == "" and head is not None and wanted.parent != head and wanted.id > head:

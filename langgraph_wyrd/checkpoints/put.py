@@ -21,8 +21,6 @@ from langgraph_wyrd.checkpoints import (
     working,
 )
 from langgraph_wyrd.checkpoints.advance import (
-    ADVANCE,
-    ADVANCE_UNREAD,
     READ_BY,
     advanced,
     all_known,
@@ -206,9 +204,8 @@ def planned(
         ),
         codec.sealer,
     )  # fmt: skip
-    advance = advanced(me, thread, head, put.user, columns, moved.read_by)
-    if reader is None and advance.sql == ADVANCE:
-        advance = advance._replace(sql=ADVANCE_UNREAD)
+    unread = reader is None
+    advance = advanced(me, thread, head, put.user, columns, moved.read_by, unread=unread)
     steps = [advance, Step(PUT_CHECKPOINT, row), *shown]
     if thread.read_by != moved.read_by and thread.version and reader is not None:
         steps.append(Step(READ_BY, (moved.read_by, thread.key)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langgraph_wyrd.checkpoints import auto_labels, projection, user_values, working
-from langgraph_wyrd.checkpoints.advance import ADVANCE, ADVANCE_UNREAD, advanced, all_known
+from langgraph_wyrd.checkpoints.advance import advanced, all_known
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.working import NamespaceState, Reader, ThreadState
 from langgraph_wyrd.codec.values import Codec
@@ -129,9 +129,7 @@ def planned_writes(
             alive += " FOR NO KEY UPDATE"
         steps = [Step(alive, params, must=True)]
     else:
-        advance = advanced(me, thread, thread.head, None, columns)
-        if reader is None and advance.sql == ADVANCE:
-            advance = advance._replace(sql=ADVANCE_UNREAD)
+        advance = advanced(me, thread, thread.head, None, columns, unread=reader is None)
         steps = [advance, *steps]
     return steps + write_steps(codec, thread.key, writes, after.version, events, payload), after
 

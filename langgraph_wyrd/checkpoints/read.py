@@ -18,11 +18,11 @@ from langgraph_wyrd.checkpoints.restore import (
     rest_of,
     restore,
 )
+from langgraph_wyrd.codec.collector import uncollected
 from langgraph_wyrd.codec.delta import REF, Value
 from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
-from langgraph_wyrd.lazy import uncollected
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.parity import LAST, place_of, tags_of

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from langgraph_wyrd.checkpoints.cache import Namespace, Thread
+from langgraph_wyrd.checkpoints.cache import Namespace, Thread, of_other_tasks
 from langgraph_wyrd.codec.delta import Operation
 from langgraph_wyrd.codec.payload import packed, unpacked
 from langgraph_wyrd.codec.values import Codec
@@ -125,8 +125,7 @@ class ThreadState:
     def expect_also(self, early: Mapping[tuple[str, str], Sequence[TaskWrite]]) -> None:
         """Keep those of another state of the thread as well, task by task."""
         for place, writes in early.items():
-            tasks = {write.task for write in self.early.get(place, ())}
-            if new := [write for write in writes if write.task not in tasks]:
+            if new := of_other_tasks(self.early.get(place, ()), writes):
                 self.expect(*place, new)
 
 

@@ -125,7 +125,7 @@ class Requests(Owed):
             self._settle(self.requests, "replaced", source, "replies", just)
         asks_back = any(map(asking.is_interrogative, said.questions))
         if waited and (said.wish or asks_back) and len(line) > _PLEASE:
-            # More than an answer, where short talk of what was found is told from it.
+            # It says more than the answer, and is no short talk about what was found.
             answers = said.adds or said.agrees or said.denies
             anew = anew or (not answers and (self.used_tools or not may_be_english(own)))
         if heard.told and heard.asks and not said.adds:

@@ -128,9 +128,8 @@ def turn(text: str) -> Turn:
         form = _form(sentence, line, tables)
         if form in ("asks", "proposes") and offering and not _speaks_to(line, tables):
             form = "offers"  # one more of what is offered: "Or a chart of it?"
-        offering = form == "offers" or (
-            form == "courtesy" and any(each.OFFERS.search(line) for each in tables)
-        )
+        in_passing = form == "courtesy" and any(each.OFFERS.search(line) for each in tables)
+        offering = form == "offers" or in_passing
         if form == "tells" and place + 1 == len(said) and _is_bare(words, sentence):
             form = _bare_form(line, tables)
         if form == "tells" and eased and said[place - 1] is eased[-1] and _begins_in(line, tables):
@@ -140,7 +139,7 @@ def turn(text: str) -> Turn:
         elif form == "courtesy":
             courtesy = True
             eased.append(sentence)
-            if any(each.OFFERS.search(line) for each in tables):
+            if in_passing:
                 offered = sentence
             if sentence[-1] not in MARKS and any(each.DONE.search(line) for each in tables):
                 lines.append(line)  # "It is booked, have a nice trip!"

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 from langgraph_wyrd.checkpoints import read, user_values
 from langgraph_wyrd.checkpoints.path import Found
+from langgraph_wyrd.codec.collector import uncollected
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
-from langgraph_wyrd.lazy import uncollected
 from langgraph_wyrd.recovery.healer import Heal
 from langgraph_wyrd.recovery.mend import absent, locked, remade, without_events
 from langgraph_wyrd.recovery.repair import Recovered, flipped_back

@@ -130,7 +130,7 @@ class Classes:
         return self.types.get(name) or self.types.get((name[0], generic(name[1])))
 
     def fields(self, name: Name, payload: Any, version: int | None = None) -> Any:
-        """What is stored of an object, brought up to date. `version`: what was stored beside it."""
+        """The payload of an object after its migrations; `version`: the one it was stored with."""
         steps = self.steps_of(name)
         if steps is None:
             return bare(payload)
