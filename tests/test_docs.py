@@ -297,7 +297,7 @@ def test_the_demo_goes_on_after_the_kill(tmp_path: Path) -> None:
     assert "it is in the outbox, not mailed again" in ended.stdout
     assert "~ todo mail the invoice to Ada: in_progress -> completed" in ended.stdout
     assert "~ status due -> done" in ended.stdout
-    (shown,) = re.findall(r"```\n(Another process.*?)\n```", README.read_text("utf-8"), re.S)
+    (shown,) = re.findall(r"```\n(Another process.*?)\n    …\n```", README.read_text("utf-8"), re.S)
     assert settled(shown) in settled(ended.stdout), "the README says so"
 
 
