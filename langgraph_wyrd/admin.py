@@ -22,7 +22,6 @@ from langgraph_wyrd.operations import (
     Fire,
     Operation,
     Read,
-    SaverBase,
     Write,
     asynchronous,
     in_thread,
@@ -33,6 +32,7 @@ from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.status import not_read
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.scripts import Script
+from langgraph_wyrd.users.ownership import OfUser
 
 if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints import copy, delete
@@ -65,7 +65,7 @@ _MINUTE = 60.0
 _EXPIRED = 4  # idle threads that go in one minute
 
 
-class Admin(SaverBase):
+class Admin(OfUser):
     """The part of a saver that looks after its database.
 
     What takes long calls `progress` with how many are done, of how many. Each thread is a

@@ -15,22 +15,19 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-from langgraph_wyrd.checkpoints.advance import refuse_others
-from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.read import is_damage
 from langgraph_wyrd.drive import drive, finish
-from langgraph_wyrd.errors import DatabaseBusy, ThreadNotFound, WrongUser, WyrdError
+from langgraph_wyrd.errors import DatabaseBusy, ThreadNotFound, WyrdError
 from langgraph_wyrd.hooks import Fire as Fire
 from langgraph_wyrd.hooks import afire, fire
-from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.scripts import Command, Script, Stale
+from langgraph_wyrd.storage.scripts import Script, Stale
 
 if TYPE_CHECKING:
     from typing import Concatenate
 
     from typing_extensions import ParamSpec
 
-    from langgraph_wyrd.checkpoints.cache import Cache, Thread
+    from langgraph_wyrd.checkpoints.cache import Cache
     from langgraph_wyrd.checkpoints.working import Reader
     from langgraph_wyrd.checkpoints.writing import Writing
     from langgraph_wyrd.codec.values import Codec
@@ -46,7 +43,6 @@ T = TypeVar("T")
 Bound = Callable[[], Script[T]]  # a script with its arguments
 
 _TRIES = 40
-_TAKEN = "UPDATE wyrd_threads SET user_id = ? WHERE key = ? AND user_id IS NULL"
 
 
 class Read(NamedTuple):
@@ -284,74 +280,3 @@ class SaverBase:
     def _forget(self, *threads: str) -> None:
         for thread_id in threads:
             self._cache.drop(thread_id)
-
-    # ---- whose threads it sees: with `for_user`, one user's
-
-    def _owned(self, name: str, *, begins: bool = False) -> Script[Thread]:
-        """The thread, if it is this user's, or, where something `begins` in it, nobody's yet."""
-        thread = yield from thread_row(self._dialect, name)
-        free = begins and thread.user is None and thread.head is None and not thread.lost
-        if thread.deleted or not (thread.user == self._user or free):
-            raise ThreadNotFound(f"thread {given(name)!r} has no checkpoints")
-        return thread
-
-    def _of_thread(
-        self, name: str, script: Callable[..., Script[T]], *otherwise: Any
-    ) -> Callable[..., Script[T]]:
-        """A script on one thread's rows. Of a thread that is not this saver's it gives `otherwise`;
-        without that it raises, as where there is no thread."""
-        if self._user is None:
-            return script
-
-        def owned(*args: Any) -> Script[T]:
-            try:
-                yield from self._owned(name)
-            except ThreadNotFound:
-                if not otherwise:
-                    raise
-                return otherwise[0]  # type: ignore[no-any-return]
-            return (yield from script(*args))
-
-        return owned
-
-    def _to_declare(self, name: str, script: Bound[T], *, writes: bool = False) -> Bound[T]:
-        """The same of a declaration, for which the thread need not be there yet: to declare
-        something in one that no run began makes it this user's."""
-        if self._user is None:
-            return script
-
-        def declared() -> Script[T]:
-            yield from self._owned(name, begins=True)
-            found = yield from script()
-            if writes:  # its row is locked by now: another user may have been quicker
-                thread = yield from self._owned(name, begins=True)
-                yield Command(_TAKEN, [(self._user, thread.key)])
-            return found
-
-        return declared
-
-    def _admit(self, name: str | None) -> Operation[None]:
-        """Raise where this saver is not for a thread (None: for all of them)."""
-        if self._user is None:
-            return
-        if name is None:
-            raise WrongUser(
-                f"what looks at all threads goes beyond user {given(self._user)!r}, whose saver "
-                "this is: name a thread, or call it on the saver that for_user was called on"
-            )
-        yield from self._read(partial(self._owned, name), name)
-
-    def _may_begin(self, name: str) -> Operation[None]:
-        """Raise where a thread is there already, and another user's."""
-        if self._user is not None:
-            thread = yield from self._read(partial(thread_row, self._dialect, name), name)
-            refuse_others(thread, self._user)
-
-    def _own_user(self, user_id: Any) -> Any:
-        """The user of a listing: one user's saver has its own, and takes no other's id."""
-        if self._user is None:
-            return user_id
-        own = given(self._user)
-        if user_id not in (None, own):
-            raise WrongUser(f"this saver is user {own!r}'s, and was asked for user {user_id!r}")
-        return own

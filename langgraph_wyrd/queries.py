@@ -32,13 +32,13 @@ from langgraph_wyrd.operations import (
     Fire,
     Operation,
     Read,
-    SaverBase,
     ask,
     asynchronous,
     operation,
 )
 from langgraph_wyrd.state.model import WorkingState, viewed
 from langgraph_wyrd.storage.names import stored
+from langgraph_wyrd.users.ownership import OfUser
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from langgraph_wyrd.conversation import inbox as waiting
     from langgraph_wyrd.recovery import healer
     from langgraph_wyrd.saver import WyrdSaver
+    from langgraph_wyrd.state import brief as briefs
     from langgraph_wyrd.state.model import Intention, OpenLoop, Todo, WorkingState
     from langgraph_wyrd.state.results import FeedEvent, InboxEntry, Page, ThreadInfo
     from langgraph_wyrd.thread import base as asked_at
@@ -58,14 +59,14 @@ else:
     feed, listing, points = lazy("checkpoints.feed", "checkpoints.listing", "checkpoints.points")
     asked_at = lazy("thread.base")
     search, waiting = lazy("checkpoints.search", "conversation.inbox")
-    healer = lazy("recovery.healer")
+    briefs, healer = lazy("state.brief", "recovery.healer")
 
 
 _FEW = 8
 
 
 @viewed("lists", "saver_html", "saver_text", prints=False)
-class Queries(SaverBase):
+class Queries(OfUser):
     """The part of a saver that asks across threads.
 
     Listings come in pages of at most `limit` items, 1 to 1000; `after` is the `next` of the page
@@ -192,12 +193,7 @@ class Queries(SaverBase):
         script = partial(healer.unseen, self._dialect, stored(found.thread_id, "thread_id"))
         said += yield from self._read(script)
         begun = yield ask(saver.thread(found.thread_id), "begun_ahead")
-        told = [f"Damage: {'; '.join(said)}"] if said else []
-        told += [f"Begun: {each}" for each in begun]
-        if not told:
-            return found
-        head, _, rest = found.brief.partition("\n")
-        return replace(found, brief="\n".join([head, *told, rest]))
+        return replace(found, brief=briefs.resumed(found.brief, said, begun))
 
     # ---- what is open
 

@@ -26,7 +26,7 @@ from typing_extensions import TypedDict
 from langgraph_wyrd import Kept, WyrdSaver
 from langgraph_wyrd.checkpoints import snapshots
 from langgraph_wyrd.errors import CheckpointDamaged, ThreadNotFound
-from langgraph_wyrd.recovery.repair import flipped_back
+from langgraph_wyrd.recovery.flipped_bits import flipped_back
 from langgraph_wyrd.storage import parity
 from langgraph_wyrd.storage.rows import insert, select, summed
 from langgraph_wyrd.storage.scripts import Step

@@ -52,7 +52,7 @@ ON_DEMAND = (
     " checkpoints.erase checkpoints.feed checkpoints.history checkpoints.labels"
     " checkpoints.listing checkpoints.reextract"
     " checkpoints.retention checkpoints.rewind cli conversation middleware otel port"
-    " recovery.load recovery.mend recovery.repair recovery.verify"
+    " recovery.damaged_rows recovery.flipped_bits recovery.load recovery.mend recovery.verify"
     " runs state.brief state.diff state.results"
     " storage.encryption storage.postgres thread transfer ui views"
 )

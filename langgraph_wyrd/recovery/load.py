@@ -15,9 +15,10 @@ from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.codec.collector import uncollected
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
+from langgraph_wyrd.recovery.damaged_rows import Recovered
+from langgraph_wyrd.recovery.flipped_bits import flipped_back
 from langgraph_wyrd.recovery.healer import Heal
 from langgraph_wyrd.recovery.mend import absent, locked, remade, without_events
-from langgraph_wyrd.recovery.repair import Recovered, flipped_back
 from langgraph_wyrd.storage import tables
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import fetch, unsound

@@ -16,10 +16,11 @@ from langgraph_wyrd.checkpoints.read import NEWEST
 from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
-from langgraph_wyrd.recovery import repair as stored_rows
+from langgraph_wyrd.recovery import damaged_rows
+from langgraph_wyrd.recovery.damaged_rows import TABLES as RECOVERED
+from langgraph_wyrd.recovery.damaged_rows import Fix, Recovered, is_write, known, recovered
+from langgraph_wyrd.recovery.flipped_bits import flipped_back
 from langgraph_wyrd.recovery.healer import Heal, record
-from langgraph_wyrd.recovery.repair import TABLES as RECOVERED
-from langgraph_wyrd.recovery.repair import Fix, Recovered, flipped_back, is_write, known, recovered
 from langgraph_wyrd.storage import tables
 from langgraph_wyrd.storage.keys import random_bits, thread_key
 from langgraph_wyrd.storage.names import given
@@ -86,7 +87,7 @@ def locked(
     if lock:
         yield Query(_LOCK[dialect], (place.key,))
     row = place.row or place.wrong
-    stored = yield from stored_rows.read(dialect, place.key, thread_id, row)
+    stored = yield from damaged_rows.read(dialect, place.key, thread_id, row)
     if not any(stored.rows.values()) and (row is None or row.deleted_at is not None):
         return None  # it never was, or was deleted
     return place, recovered(stored)
@@ -174,7 +175,7 @@ def mended_by_key(dialect: str, key: tables.Key) -> Script[None]:
     changed already."""
     rows = yield Query("SELECT thread_id FROM wyrd_threads WHERE key = ?", (key,))
     if rows:
-        found = recovered((yield from stored_rows.read(dialect, key, rows[0][0], None)))
+        found = recovered((yield from damaged_rows.read(dialect, key, rows[0][0], None)))
         heals = yield from applied(None, found)
         if found.absent:  # the groups that name them are replaced
             heals.append(Heal("left_out", "", "", "", absent(found)))

@@ -23,9 +23,10 @@ from langgraph_wyrd.errors import (
     ThreadNotFound,
     WyrdError,
 )
+from langgraph_wyrd.recovery.damaged_rows import TABLES as RECOVERED
+from langgraph_wyrd.recovery.damaged_rows import Recovered, is_write
+from langgraph_wyrd.recovery.flipped_bits import flipped_back
 from langgraph_wyrd.recovery.mend import Place, differing, fits, locked, remade, salvaged, ungrouped
-from langgraph_wyrd.recovery.repair import TABLES as RECOVERED
-from langgraph_wyrd.recovery.repair import Recovered, flipped_back, is_write
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.wording import count
 from langgraph_wyrd.storage import schema, tables

@@ -79,6 +79,14 @@ def brief(
     return _fitted(state, head, sections, max_chars)
 
 
+def resumed(text: str, damage: Sequence[str], begun: Sequence[str]) -> str:
+    """A brief, with what resuming the thread found behind its first line: what is damaged of it,
+    and which tool calls were begun ahead of the newest checkpoint."""
+    found = [f"Damage: {'; '.join(damage)}"] if damage else []
+    head, *rest = text.split("\n", 1)
+    return "\n".join([head, *found, *(f"Begun: {each}" for each in begun), *rest])
+
+
 # ---- ages
 
 

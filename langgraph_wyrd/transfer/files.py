@@ -26,8 +26,8 @@ from langgraph_wyrd.checkpoints.copy import Carried
 from langgraph_wyrd.checkpoints.delete import lock
 from langgraph_wyrd.checkpoints.read import LOST_SAID
 from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.recovery.flipped_bits import flipped_back
 from langgraph_wyrd.recovery.mend import locked, remade
-from langgraph_wyrd.recovery.repair import flipped_back
 from langgraph_wyrd.state.codec import to_dict
 from langgraph_wyrd.storage import tables
 from langgraph_wyrd.storage.encryption import NotOpened

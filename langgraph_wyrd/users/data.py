@@ -16,7 +16,6 @@ from langgraph_wyrd.operations import (
     Bound,
     Fire,
     Operation,
-    SaverBase,
     ask,
     asynchronous,
     operation,
@@ -25,7 +24,7 @@ from langgraph_wyrd.state.wording import count
 from langgraph_wyrd.storage.names import check_size, given, stored
 from langgraph_wyrd.storage.scripts import Script
 from langgraph_wyrd.storage.tables import TABLES, USER_DATA
-from langgraph_wyrd.users.ownership import REFUSED, of_user, refused
+from langgraph_wyrd.users.ownership import REFUSED, OfUser, of_user, refused
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -136,7 +135,7 @@ def _many(n: int, what: str) -> str:
     return count(n, what.removesuffix("s"))
 
 
-class Users(SaverBase):
+class Users(OfUser):
     """The part of a saver that knows whose data it holds."""
 
     def user(self, user_id: str | None = None) -> UserData:

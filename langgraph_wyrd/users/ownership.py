@@ -1,6 +1,6 @@
-"""Whose a value is: which of a run's values belong to its user, and what one user's saver may.
+"""Whose a value and a thread is: what belongs to a run's user, and what one user's saver may.
 
-Whose a thread is, one user's saver asks in each script (`operations`); its listings and feed have a
+Whose a thread is, one user's saver asks in each script (`OfUser`); its listings and feed have a
 condition on the user.
 
 A channel is known by its name. LangGraph also hands whole states about under names of its own: the
@@ -10,25 +10,31 @@ name, they belong to the user whole; what is stored for everybody is the rest wi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from langgraph.checkpoint.base import WRITES_IDX_MAP, get_checkpoint_metadata
 from langgraph.types import Interrupt, Send
 
+from langgraph_wyrd.checkpoints.advance import refuse_others
+from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.user_values import NO_WRITES, is_empty, no_user
-from langgraph_wyrd.errors import InvalidInput, UserMissing, WrongUser
+from langgraph_wyrd.errors import InvalidInput, ThreadNotFound, UserMissing, WrongUser
 from langgraph_wyrd.extraction.policy import Channels
+from langgraph_wyrd.operations import Bound, Operation, SaverBase
 from langgraph_wyrd.storage.names import check_size, given, stored
+from langgraph_wyrd.storage.scripts import Command, Script
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
+    from langgraph_wyrd.checkpoints.cache import Thread
+
+T = TypeVar("T")
 _INPUT, _ROOT = "__start__", "__root__"
 _CONTROL = {*WRITES_IDX_MAP, "__pregel_tasks", NO_WRITES, "__error_source_node__"}
-
-
 NOTHING: Any = object()  # no part of a value belongs to the user, or no other part
 
 
@@ -155,6 +161,84 @@ def _with(held: Any, name: str, inside: Any) -> Any:
     other = copy(held)
     setattr(other, name, None if inside is NOTHING else inside)
     return other
+
+
+# ---- whose threads a saver sees: with `for_user`, one user's
+
+_TAKEN = "UPDATE wyrd_threads SET user_id = ? WHERE key = ? AND user_id IS NULL"
+
+
+class OfUser(SaverBase):
+    """The part of a saver that says whose threads it sees."""
+
+    def _owned(self, name: str, *, begins: bool = False) -> Script[Thread]:
+        """The thread, if it is this user's, or, where something `begins` in it, nobody's yet."""
+        thread = yield from thread_row(self._dialect, name)
+        free = begins and thread.user is None and thread.head is None and not thread.lost
+        if thread.deleted or not (thread.user == self._user or free):
+            raise ThreadNotFound(f"thread {given(name)!r} has no checkpoints")
+        return thread
+
+    def _of_thread(
+        self, name: str, script: Callable[..., Script[T]], *otherwise: Any
+    ) -> Callable[..., Script[T]]:
+        """A script on one thread's rows. Of a thread that is not this saver's it gives `otherwise`;
+        without that it raises, as where there is no thread."""
+        if self._user is None:
+            return script
+
+        def owned(*args: Any) -> Script[T]:
+            try:
+                yield from self._owned(name)
+            except ThreadNotFound:
+                if not otherwise:
+                    raise
+                return otherwise[0]  # type: ignore[no-any-return]
+            return (yield from script(*args))
+
+        return owned
+
+    def _to_declare(self, name: str, script: Bound[T], *, writes: bool = False) -> Bound[T]:
+        """The same of a declaration, for which the thread need not be there yet: to declare
+        something in one that no run began makes it this user's."""
+        if self._user is None:
+            return script
+
+        def declared() -> Script[T]:
+            yield from self._owned(name, begins=True)
+            found = yield from script()
+            if writes:  # its row is locked by now: another user may have been quicker
+                thread = yield from self._owned(name, begins=True)
+                yield Command(_TAKEN, [(self._user, thread.key)])
+            return found
+
+        return declared
+
+    def _admit(self, name: str | None) -> Operation[None]:
+        """Raise where this saver is not for a thread (None: for all of them)."""
+        if self._user is None:
+            return
+        if name is None:
+            raise WrongUser(
+                f"what looks at all threads goes beyond user {given(self._user)!r}, whose saver "
+                "this is: name a thread, or call it on the saver that for_user was called on"
+            )
+        yield from self._read(partial(self._owned, name), name)
+
+    def _may_begin(self, name: str) -> Operation[None]:
+        """Raise where a thread is there already, and another user's."""
+        if self._user is not None:
+            thread = yield from self._read(partial(thread_row, self._dialect, name), name)
+            refuse_others(thread, self._user)
+
+    def _own_user(self, user_id: Any) -> Any:
+        """The user of a listing: one user's saver has its own, and takes no other's id."""
+        if self._user is None:
+            return user_id
+        own = given(self._user)
+        if user_id not in (None, own):
+            raise WrongUser(f"this saver is user {own!r}'s, and was asked for user {user_id!r}")
+        return own
 
 
 # ---- a saver that is one user's

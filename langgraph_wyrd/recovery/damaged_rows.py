@@ -1,4 +1,4 @@
-"""A thread's rows as they are stored, and damaged ones rebuilt from what is redundant.
+"""Which of a thread's rows are damaged or missing, and which of them can be restored.
 
 Nothing here reads or writes: `recovered` takes rows and says what is sound, what can be restored to
 the byte, and what is lost. A row counts as restored only if its own checksums prove it.
@@ -7,20 +7,19 @@ the byte, and what is lost. A row counts as restored only if its own checksums p
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import xor
 from typing import Any, NamedTuple
 
+from langgraph_wyrd.recovery.flipped_bits import flipped_back
 from langgraph_wyrd.storage import parity
 from langgraph_wyrd.storage.parity import PIECE, PROTECTED, SIZES, mark, packed, tag, unpacked
 from langgraph_wyrd.storage.rows import delete, key_of, select, unsound
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import PARITY, SNAPSHOTS, Key, ParityRow, Table, ThreadRow
 
-FLIPPED = 16 << 10  # bytes of a row in which one flipped bit is searched
 TABLES = (PARITY, *PROTECTED, SNAPSHOTS)
 
 Bad = dict[Table, list[Any]]
@@ -238,9 +237,6 @@ def _replaced(rows: Sequence[Any], table: Table, new: Any) -> Any:
     return next(iter(same or [row for row in rows if row.sum == new.sum]), None)
 
 
-# ---- one flipped bit
-
-
 def _by_flips(made: Recovered, bad: Bad) -> bool:
     progress = False
     for table, rows in [*bad.items()]:
@@ -250,35 +246,3 @@ def _by_flips(made: Recovered, bad: Bad) -> bool:
                 made.take(bad, table, row, found)
                 progress = True
     return progress
-
-
-def flipped_back(table: Table, row: Any) -> Any | None:
-    """The row with the one bit turned back that makes it fit, in whichever column that is."""
-    wrong = unsound(table, row)
-    covered = {name for sum in wrong for name in (*table.sums[sum], sum)}
-    size = sum(len(held) for held in row if isinstance(held, (str, bytes)))
-    if size > FLIPPED:
-        return None
-    for name in table.names:
-        if name in covered and name != "thread":
-            for tried in _flips(getattr(row, name)):
-                made = row._replace(**{name: tried})
-                if not unsound(table, made):
-                    return made
-    return None
-
-
-def _flips(held: Any) -> Iterator[Any]:
-    if type(held) is int:
-        yield from (held ^ 1 << bit for bit in range(63))
-        return
-    if not isinstance(held, (str, bytes)):
-        return
-    text = isinstance(held, str)
-    data = bytearray(held.encode(errors="surrogateescape") if isinstance(held, str) else held)
-    for at in range(len(data)):
-        for bit in range(8):
-            data[at] ^= 1 << bit
-            with suppress(UnicodeDecodeError):
-                yield data.decode() if text else bytes(data)
-            data[at] ^= 1 << bit
