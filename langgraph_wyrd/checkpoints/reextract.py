@@ -19,6 +19,7 @@ from langgraph_wyrd.checkpoints import (
     lookup,
     path,
     read,
+    snapshots,
     states,
     user_values,
     working,
@@ -43,6 +44,7 @@ from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
     JOURNAL,
+    SNAPSHOTS,
     WRITES,
     CheckpointRow,
     WriteRow,
@@ -71,12 +73,17 @@ def threads(dialect: str, thread_id: str | None) -> Script[list[tuple[str, int]]
     return [(id, int(count)) for id, count in rows]
 
 
-def reextract(dialect: str, codec: Codec, reader: Reader, thread_id: str) -> Script[None]:
-    """Read one thread's working state out of its checkpoints, and store what it says."""
+def reextract(
+    dialect: str, codec: Codec, reader: Reader, thread_id: str, strict: bool = False
+) -> Script[None]:
+    """Read one thread's working state out of its checkpoints, and store what it says.
+
+    What can't be read stays as it is, and is logged; with `strict` it raises CheckpointDamaged.
+    """
     thread = yield from lock(dialect, thread_id)
     if thread is None:
         return
-    work = _Reading(dialect, codec, replace(reader, labels=None), thread)
+    work = _Reading(dialect, codec, replace(reader, labels=None), thread, strict)
     yield from work.all()
     yield from user_values.settle(thread.key)
     yield from states.show_again(dialect, codec, replace(thread, spaces={}))
@@ -89,13 +96,13 @@ class _Reading:
     codec: Codec
     reader: Reader
     thread: Thread
+    strict: bool
     spaces: OrderedDict[Place, Namespace] = field(default_factory=OrderedDict)
     declared: dict[str, list[Entry]] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)  # of the checkpoint that is read
 
     def all(self) -> Script[None]:
         key = self.thread.key
-        yield Command("DELETE FROM wyrd_snapshots WHERE thread = ?", [(key,)])
         spaces: dict[str, list[Any]] = {}
         for row in (yield from fetch(JOURNAL, thread=key)):
             spaces.setdefault(row.ns, []).append(row)
@@ -110,6 +117,8 @@ class _Reading:
             try:
                 yield from self._one(ns, id)
             except CheckpointDamaged as error:
+                if self.strict:
+                    raise
                 logger.warning(
                     "thread %r: the working state at %s can't be read again: %s",
                     given(self.thread.thread_id), given(id), error,
@@ -121,9 +130,12 @@ class _Reading:
         row = found.path[0]
         _, own, _ = states.events_at(codec, row)
         if any(map(is_kept, own)):
-            self._keep((ns, id), (yield from self._loaded(found)))
+            made = yield from self._loaded(found)
+            yield from self._in_snapshot(found, made.state)
+            self._keep((ns, id), made)
             return
         made, row_, rows = yield from self._put(found, own)
+        yield from self._in_snapshot(found, made.state)
         if rows:
             yield Command(_INSERT_JOURNAL, rows)
             self.declared.setdefault(ns, []).extend(journal.entries(codec, rows))
@@ -143,7 +155,13 @@ class _Reading:
         """What the put of a checkpoint said, planned once more: its namespace, row and journal."""
         codec, thread = self.codec, self.thread
         row = found.path[0]
-        before = self._beside((yield from self._before(row)), row)
+        try:
+            before = yield from self._before(row)
+        except CheckpointDamaged:
+            if self.strict or not _is_unread(found):
+                raise
+            before = beginning()  # what its snapshot holds is read as new
+        before = self._beside(before, row)
         users, found.users = found.users, user_values.Rows()
         found.users.on_damage = lambda _: None  # nothing is read of what belongs to users
         restored = restore(codec, found)
@@ -180,6 +198,17 @@ class _Reading:
             yield replace_row(CHECKPOINTS, summed(CHECKPOINTS, stored, codec.sealer))
         rows = [step.params for step in steps if step.sql == _INSERT_JOURNAL]
         return moved.spaces[row.ns], stored, rows
+
+    def _in_snapshot(self, found: path.Found, state: NamespaceState) -> Script[None]:
+        """Put the working state at a checkpoint into its snapshot, if it has one."""
+        row = found.path[0]
+        for held in found.snapshots:
+            if held.channel == "" and held.checkpoint == row.id:
+                made = self.codec.open(SNAPSHOTS, held)
+                packed_ = snapshots.state_of(state)
+                if made.state != packed_:
+                    made = made._replace(state=packed_)
+                    yield replace_row(SNAPSHOTS, summed(SNAPSHOTS, made, self.codec.sealer))
 
     def _loaded(self, found: path.Found) -> Script[Namespace]:
         """A checkpoint as it is stored, with its state."""
@@ -255,6 +284,12 @@ class _Reading:
         self.spaces[place] = space
         while len(self.spaces) > _HELD:
             self.spaces.popitem(last=False)
+
+
+def _is_unread(found: path.Found) -> bool:
+    """Whether a checkpoint has a snapshot without a working state."""
+    own = (held for held in found.snapshots if held.checkpoint == found.path[0].id)
+    return any(held.channel == "" and held.state is None for held in own)
 
 
 def _came_before(entry: Entry, write: WriteRow) -> bool:

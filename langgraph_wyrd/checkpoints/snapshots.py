@@ -17,6 +17,7 @@ from langgraph_wyrd.storage.tables import SNAPSHOTS, SnapshotRow
 
 if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.put import Put
+    from langgraph_wyrd.checkpoints.working import NamespaceState
 
 SLACK = 8 << 10  # bytes of deltas that are always read rather than a snapshot made
 MOST_ROWS = 1000  # deltas between two snapshots
@@ -73,12 +74,15 @@ def _rows(codec: Codec, key: Any, put: Put, space: Namespace) -> list[Step]:
         else:
             small[name] = made
     data = packed([small, space.versions, space.seen, space.rest])
-    state = None
-    if space.state is not None:
-        state = packed(to_dict(space.state.lasting, compact=True))
+    state = None if space.state is None else state_of(space.state)
     rows.append(_row(codec, key, put, "", data, state))
     users = user_values.rows_of(codec, key, user_values.SNAPSHOT, put.stamp, held, now())
     return [*rows, *[Step(user_values.PUT_USER, row) for row in users]]
+
+
+def state_of(state: NamespaceState) -> bytes:
+    """A working state, as a snapshot holds it."""
+    return packed(to_dict(state.lasting, compact=True))
 
 
 def _row(

@@ -297,9 +297,14 @@ class Writing:
 
         reader = self._reader
         assert reader is not None
-        yield self._posted(
-            make("write", lambda: reextract(self._dialect, codec, reader, thread_id))
-        )
+        script = partial(reextract, self._dialect, codec, reader, thread_id)
+        try:
+            yield self._posted(make("write", partial(script, strict=True)))
+        except Exception as error:
+            if self.heal is None or not read.is_damage(error):
+                raise
+            yield from self.heal(make, thread_id, False)
+            yield self._posted(make("write", script))
         self._cache.drop(thread_id)
 
     def _pause(self, make: Callable[..., Job], attempt: int) -> Flow:
