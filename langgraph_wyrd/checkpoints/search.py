@@ -27,6 +27,7 @@ from langgraph_wyrd.codec.payload import Delta, unpack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import ReadOnlyDatabase
 from langgraph_wyrd.extraction import messages
+from langgraph_wyrd.extraction.patterns import late
 from langgraph_wyrd.storage.rows import delete, fetch, insert, summed, unsound
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
@@ -53,7 +54,7 @@ _SPACELESS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_TOKEN = re.compile(f"[{_SPACELESS}]|[^\\W_{_SPACELESS}]+")
+_TOKEN = late(f"[{_SPACELESS}]|[^\\W_{_SPACELESS}]+")
 _ASCII = re.compile("[a-z0-9]+")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _ASKED = re.compile(r'"([^"]*)"|(\S+)')
