@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from langgraph_wyrd.state.draft import (
     replay,
 )
-from langgraph_wyrd.state.events import Event, Moment
+from langgraph_wyrd.state.events import Event, Moment, item_id
 from langgraph_wyrd.state.facts import (
     Drops,
     Fact,
@@ -18,6 +18,8 @@ from langgraph_wyrd.state.facts import (
     Holds,
     Listed,
     Opens,
+    Reopens,
+    Resumes,
     Settles,
     Todos,
     Wants,
@@ -119,12 +121,19 @@ values = st.recursive(
 bags = st.dictionaries(st.sampled_from(("a", "status", "extra", "ref")), values, max_size=2)
 sources = st.builds(
     Source,
-    checkpoint_id=st.sampled_from((None, "cp0001", "other")),
+    checkpoint_id=st.sampled_from((None, "cp0000", "cp0001", "other")),
     ns=st.sampled_from(("", "sub:1")),
+    agent=st.sampled_from((None, "researcher")),
+    run_id=st.sampled_from((None, "run")),
     node=st.sampled_from((None, "plan")),
     message_id=st.sampled_from((None, "m1", "m2")),
     rule=st.sampled_from(RULES),
 )
+loops = st.builds(  # ids that loops of a story may have
+    item_id, st.just("l"), st.sampled_from([moment(0), moment(1)]), st.sampled_from(RULES[2:]).map(
+        lambda rule: rule or ""
+    ), st.integers(0, 1),
+)  # fmt: skip
 entries = st.builds(
     Listed,
     content=words,
@@ -175,6 +184,9 @@ facts = st.one_of(
         confidence=confidences,
     ),
     st.builds(Forgets, key=st.sampled_from(("k1", "k2", "k4")), source=sources),
+    st.builds(Resumes, aim=st.sampled_from(("explicit", "request")), source=sources),
+    st.builds(Reopens, item=loops, source=sources),
+    st.builds(Settles, kinds=st.just(()), outcome=words, source=sources, item=loops),
 )
 stories = st.lists(st.lists(facts, max_size=6), min_size=1, max_size=6)
 

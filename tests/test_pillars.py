@@ -286,6 +286,9 @@ def test_a_loop_is_known_by_kind_and_ref() -> None:
         moment(1).ts,
         moment(3).ts,
     )
+    known = Opens("tool_call", "search again", seen("calls"), "c1", {"args": {"q": "tea"}})
+    assert [each["body"] for each in story(known)] == [{"context": known.context}]
+    assert story.state.open_loops[0].context == {"args": {"q": "tea"}}
     assert story.ops(Opens("task", "search", seen(), "c1")) == [("loop", "open")]
     assert len(story.state.open_loops) == 2
 

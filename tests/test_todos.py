@@ -1,5 +1,7 @@
 """A plan from list to list: which todo is which, when each was seen, changed and finished."""
 
+import pytest
+
 from langgraph_wyrd.state.facts import (
     Listed,
 )
@@ -106,6 +108,25 @@ def test_a_reworded_todo_keeps_its_id() -> None:
     assert story.todo("fix the login bug in auth.py").id == id
     assert story.todo("write docs").status == "cancelled"
     assert story.todo("deploy everything").id not in (id, story.todo("write docs").id)
+
+
+@pytest.mark.parametrize(("before", "after"), [("fix bug", "fix door"), ("日本語", "英本語")])
+def test_half_of_the_words_are_not_enough(before: str, after: str) -> None:
+    """An entry that has no more than half of its words in common with what it was is another."""
+    story = Story()
+    story(plan(before))
+    story(plan(after))
+    assert story.todo(before).status == "cancelled"
+
+
+def test_one_todo_is_reworded_once() -> None:
+    """Of two entries in words alike one is the todo that was there, the other one is new."""
+    story = Story()
+    story(plan("fix the login bug"))
+    id = story.todo("fix the login bug").id
+    story(plan("fix the login bug now", "fix the login bug well"))
+    assert story.todo("fix the login bug now").id == id
+    assert story.todo("fix the login bug well").id != id
 
 
 def test_a_finished_todo_is_not_reworded_into_an_open_one() -> None:

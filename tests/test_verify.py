@@ -340,3 +340,111 @@ def test_threads_that_others_stored(durable: Backend) -> None:
     copy(memory, saver)
     assert "error" in [loop.kind for loop in saver.thread("t").working_state().open_loops]
     check(saver)
+
+
+# ---- the thread's own row
+
+
+WRONG = {
+    "head": "head = NULL",
+    "another head": "head = (SELECT min(id) FROM wyrd_checkpoints)",
+    "version": "version = 0",
+    "writer": "writer = -1",
+    "buried": "buried = (SELECT max(id) FROM wyrd_checkpoints)",
+    "deleted_at": "deleted_at = updated",
+    "status": "status = 'idle'",
+    "reason": "reason = 'none'",
+    "title": "title = 'another'",
+    "open_loops": "open_loops = 7",
+    "open_todos": "open_todos = 7",
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_column_of_the_threads_row(made: Backend, what: str) -> None:
+    """What does not agree with the thread's checkpoints or events is named, and made again."""
+    threads = Rows(made.url, "wyrd_threads")
+    sound = threads.all("WHERE thread_id = 'u'")[0]
+    threads.run(f"UPDATE {{}} SET {WRONG[what]} WHERE thread_id = 'u'")
+    column = WRONG[what].partition(" ")[0]
+    saver = made.open()
+    (found,) = saver.verify().findings
+    assert (found.table, found.thread_id, found.repairable) == ("wyrd_threads", "u", True)
+    assert f"its {column} " in found.what
+    (done,) = saver.verify(repair=True).findings
+    assert done.repaired
+    assert saver.verify().ok
+    after = threads.all("WHERE thread_id = 'u'")[0]
+    assert after["version"] >= sound["version"]
+    moves = ("version", "writer", "updated")
+    assert {k: v for k, v in after.items() if k not in moves} == {
+        k: v for k, v in sound.items() if k not in moves
+    }
+
+
+@pytest.mark.parametrize("thread_id", ["u", None])
+def test_a_threads_row_that_is_missing(made: Backend, thread_id: str | None) -> None:
+    """Its parity names the thread: it is found, and its row is made again with its owner."""
+    saver = made.open()
+    talk(saver, "u", 1, user="ada")
+    before = saver.get_tuple(at("u"))
+    shown = saver.thread("u").working_state()
+    saver.close()
+    threads = Rows(made.url, "wyrd_threads")
+    sound = threads.all("WHERE thread_id = 'u'")[0]
+    threads.run("DELETE FROM {} WHERE thread_id = 'u'")
+    saver = made.open()
+    (found,) = saver.verify(thread_id).findings
+    assert (found.table, found.thread_id, found.what) == ("wyrd_threads", "u", "it is missing")
+    assert saver.verify(thread_id, repair=True).ok
+    assert not saver.verify().findings
+    after = threads.all("WHERE thread_id = 'u'")[0]
+    kept = ("head", "user_id", "status", "reason", "title", "open_loops", "open_todos")
+    assert {name: after[name] for name in kept} == {name: sound[name] for name in kept}
+    assert saver.get_tuple(at("u")) == before
+    assert saver.thread("u").working_state() == shown
+
+
+def test_a_column_of_a_wrong_type(sqlite: Backend) -> None:
+    """What no saver stores in a column is named. SQLite keeps whatever it is given."""
+    saver = sqlite.open()
+    talk(saver, "t", 1)
+    saver.thread("t").decide("so be it")
+    saver.close()
+    threads = Rows(sqlite.url, "wyrd_threads")
+    sound = threads.all()[0]
+    threads.run("UPDATE {} SET open_todos = 'many', created = x'00'")
+    Rows(sqlite.url, "wyrd_open_loops").run("UPDATE {} SET description = x'00'")
+    saver = sqlite.open()
+    report = saver.verify()
+    assert {(each.table, each.what) for each in report.findings} == {
+        ("wyrd_threads", "its created is not what its checkpoints say"),
+        ("wyrd_threads", "its open_todos is not what its checkpoints say"),
+        ("wyrd_open_loops", "its description can't be what was stored"),
+    }
+    assert all(each.repairable for each in report.findings)
+    assert saver.verify(repair=True).ok
+    assert not saver.verify().findings
+    (held,) = saver.open_loops(kind="decision")
+    assert held.description == "so be it"
+    assert {**threads.all()[0], "created": ""} == {**sound, "created": ""}
+
+
+# ---- rows of no thread
+
+
+def test_rows_of_no_thread(made: Backend) -> None:
+    """They are named; a repair removes those that are derived, and keeps what nothing else has."""
+    key = Rows(made.url, "wyrd_threads").all("WHERE thread_id = 'u'")[0]["key"]
+    Rows(made.url, "wyrd_parity").run("DELETE FROM {} WHERE thread = ?", key)
+    Rows(made.url, "wyrd_threads").run("DELETE FROM {} WHERE key = ?", key)
+    saver = made.open()
+    found = saver.verify().findings
+    assert {each.thread_id for each in found} == {None}
+    assert {each.place for each in found} == {"a row of no thread"}
+    kept = {each.table for each in found if not each.repairable}
+    assert kept == {"wyrd_checkpoints", "wyrd_writes"}
+    report = saver.verify(repair=True)
+    assert {each.table for each in report.damages if not each.repaired} == kept
+    assert {each.table for each in saver.verify().damages} == kept
+    assert saver.verify("t").ok

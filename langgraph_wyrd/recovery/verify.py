@@ -266,15 +266,13 @@ def _remedy(table: tables.Table, row: Any) -> str:
 
 def _thread_row(place: Place, found: Recovered) -> Iterator[str]:
     right = remade(found, place.row or place.wrong)
-    if place.row is None:
-        if right is not None:
-            yield "it is missing"
+    if right is None:
         return
-    if right is not None:
-        for column in differing(place.row, right):
-            yield f"its {column} is not what its checkpoints say"
-        if wrong := _unlike(tables.THREADS, place.row):
-            yield wrong
+    if place.row is None:
+        yield "it is missing"
+        return
+    for column in differing(place.row, right):
+        yield f"its {column} is not what its checkpoints say"
 
 
 def _lost(row: tables.ThreadRow, found: Recovered) -> bool:
