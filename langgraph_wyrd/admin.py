@@ -169,7 +169,7 @@ class Admin(OfUser):
     areextract = asynchronous(reextract)
 
     def _read_of(self, id: str, script: Bound[T]) -> Operation[T]:
-        """What a script reads of a thread, once its working state was read out of all of it."""
+        """What a script reads of a thread, whose working state is extracted first if it was not."""
         dialect, reader = self._dialect, self._reader
 
         def if_read() -> Script[list[T]]:
@@ -180,7 +180,7 @@ class Admin(OfUser):
         if held := (yield from self._read(self._of_thread(id, if_read), id)):
             return held[0]
         again = self._of_thread(id, script)
-        try:  # savers that read none of it stored it, or such that read less
+        try:  # it was stored with pillars=False, or by older extractors
             yield from self._reextract(id)
         except errors.ReadOnlyDatabase:
             found = yield from self._read(again, id)
@@ -394,7 +394,7 @@ class Keeper:
         self._gone: deque[Happening] = deque()
 
     def wrote(self, thread_id: str, ns: str) -> list[Happening]:
-        """A checkpoint was stored; what hooks are called with by now."""
+        """Note that a checkpoint was stored; what the hooks are to be called with."""
         happened = [self._gone.popleft() for _ in range(len(self._gone))]
         if ns:
             return happened

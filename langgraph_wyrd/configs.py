@@ -1,4 +1,4 @@
-"""LangGraph's configs and tuples, and ours: ids in stored form, pages, what is never stored."""
+"""LangGraph's configs and tuples: ids in stored form, pages of a listing, redacted metadata."""
 
 from __future__ import annotations
 
@@ -45,34 +45,33 @@ def _serializer(value: Any) -> bool:
     return whole or (hasattr(value, "dumps") and hasattr(value, "loads"))
 
 
+def _or_none(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or fits(value)
+
+
 # Of each option: whether a value is of its kind, and what to use instead.
 _OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "setup": (("auto", "never").__contains__, '"auto" or "never"'),
     "on_damage": (("heal", "raise").__contains__, '"heal" or "raise"'),
     "timeout": (_seconds, "a number of seconds"),
-    "readers": (_count, "a whole number, 1 or more"),
-    "max_size": (_count, "a whole number, 1 or more"),
-    "connect": (callable, "a function that makes a connection"),
-    "serde": (_serializer, "a serializer, with dumps_typed and loads_typed"),
-    "extractors": (lambda v: _several(v) or hasattr(v, "names"), "a list of functions of a View, "
-                   "or Extractors(…)"),
-    "hooks": (lambda v: isinstance(v, Mapping), "a dict of functions by their events"),
+    "readers": (_or_none(_count), "a whole number, 1 or more"),
+    "max_size": (_or_none(_count), "a whole number, 1 or more"),
+    "connect": (_or_none(callable), "a function that makes a connection"),
+    "serde": (_or_none(_serializer), "a serializer, with dumps_typed and loads_typed"),
+    "extractors": (_or_none(lambda v: _several(v) or hasattr(v, "names")),
+                   "a list of functions of a View, or Extractors(…)"),
+    "hooks": (_or_none(lambda v: isinstance(v, Mapping)), "a dict of functions by their events"),
     "migrations": (_several, "a list of Migration(…)"),
-    "redact": (lambda v: callable(v) or _several(v), "a set of names, or a function of the "
-               "metadata"),
+    "redact": (_or_none(lambda v: callable(v) or _several(v)),
+               "a set of names, or a function of the metadata"),
 }  # fmt: skip
-
-
-# None of these is the same as if it was not passed.
-_NONE = frozenset(("connect", "extractors", "hooks", "max_size", "readers", "redact", "serde"))
 
 
 def check_options(given: Mapping[str, Any]) -> None:
     """Raise InvalidInput for an option of the wrong kind; it says what to use instead."""
     for name, value in given.items():
         fits, wanted = _OPTIONS.get(name, (None, ""))
-        left_out = value is None and name in _NONE
-        if fits is not None and not left_out and not fits(value):
+        if fits is not None and not fits(value):
             raise InvalidInput(f"{name}={value!r}: use {wanted}")
 
 
@@ -256,7 +255,7 @@ def parent_of(found: CheckpointTuple) -> str | None:
 
 
 def addressed(config: Any) -> str | None:
-    """The checkpoint that a run was told to go on from: LangGraph keeps it in the metadata."""
+    """The checkpoint that a run was asked to continue from: LangGraph notes it in the metadata."""
     found: str | None = (config.get("metadata") or {}).get("checkpoint_id")
     return found
 

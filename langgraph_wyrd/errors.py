@@ -7,7 +7,7 @@ from typing import Any
 
 
 class WyrdError(Exception):
-    """The root of all errors of this library. What one tells beside its message are attributes."""
+    """The root of all errors of this library. Further details are attributes of the error."""
 
     def __init__(self, message: str = "", **about: Any) -> None:
         super().__init__(message)
@@ -37,7 +37,7 @@ class Unserialisable(WyrdError, TypeError):
 
 
 class InvalidTransition(InvalidInput):
-    """An edit would take an item where it can't go, as a completed todo that is completed again."""
+    """An edit changes an item in a way it can't: a completed todo is completed again, for one."""
 
 
 class UserMissing(InvalidInput):
@@ -62,7 +62,7 @@ class FileDamaged(InvalidInput):
 
 
 class UnusableAnswer(WyrdError, ValueError):
-    """A model that was asked about a thread answered with no report; nothing was stored."""
+    """A model that was asked about a thread gave no report; nothing was stored."""
 
 
 class SaverClosed(WyrdError):

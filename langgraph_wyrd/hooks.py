@@ -57,7 +57,7 @@ class Happening:
 Hook = Callable[[Happening], object]
 F = TypeVar("F", bound=Hook)
 
-# What runs now, so that a hook is not called for what it does itself, and on and on.
+# The hooks that are running: a hook is not called for what it does itself.
 _running: contextvars.ContextVar[tuple[Hook, ...]] = contextvars.ContextVar("hooks", default=())
 
 
@@ -67,10 +67,10 @@ class Hooks:
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._held: dict[str, list[Hook]] = {}
-        self.listen: Callable[[], object] = tuple  # what it takes to hear of ends of runs
+        self.listen: Callable[[], object] = tuple  # starts listening for the ends of runs
 
     def add(self, event: str, hook: Hook) -> Callable[[], None]:
-        """Have a function called on an event; returns what takes it away again."""
+        """Have a function called on an event; returns a function that removes it."""
         check(event)
         if not callable(hook):
             raise InvalidInput(f"the hook for {event!r} can't be called: {hook!r}")
@@ -107,7 +107,7 @@ class Hooks:
         return bool(self._held)
 
     def hear(self, *events: EventName) -> bool:
-        """Whether anybody wants to know of one of these events."""
+        """Whether there is a hook for one of these events."""
         return any(event in self._held for event in events)
 
 
@@ -116,7 +116,7 @@ def check(event: str) -> None:
         raise InvalidInput(f"there is no event {event!r}: use one of {', '.join(EVENTS)}")
 
 
-# ---- telling
+# ---- calling them
 
 
 class Fire(NamedTuple):
@@ -209,7 +209,7 @@ class HookMethods:
 
     def on(self, event: EventName, fn: Hook | None = None) -> Callable[[], None] | Callable[[F], F]:
         """Have a function, sync or async, called with the `Happening` of an event after it was
-        stored; returns what takes it away again. Without `fn` it is a decorator. The events:
+        stored; returns a function that removes it. Without `fn` it is a decorator. The events:
         "save", "resume", "discard", "heal", "fork", "loop_opened", "loop_closed", "edit", "label"
         and "run_end". See docs/hooks.md.
         """

@@ -1,7 +1,7 @@
-"""Modules that are imported when they are first used; many objects made at once.
+"""Modules that are imported when they are first used.
 
 `import langgraph_wyrd`, and a run that only stores and loads checkpoints, should not pay for the
-rest. So a module that only some calls need is named twice, for the type checker and the program:
+rest. So a module that only some calls need is named twice, for the type checker and at run time:
 
 ```python
 if TYPE_CHECKING:
@@ -34,6 +34,6 @@ class _Lazy:
 
 
 def lazy(*names: str) -> Any:
-    """What stands for each of these modules of the package."""
+    """A stand-in for each of these modules of the package."""
     made = [_Lazy(name) for name in names]
     return made[0] if len(made) == 1 else made

@@ -50,7 +50,7 @@ Answer = ToolMessage | Command[Any]
 
 
 class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
-    """The model knows where a thread stood, says what it leaves open, and gets a sound history.
+    """Tells the model where a thread stood, lets it note what is open, and repairs its history.
 
     ```python
     agent = create_agent(model, tools, middleware=[WyrdMiddleware()], checkpointer=saver)
@@ -132,7 +132,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
-        """Tell where the thread stood, once; send a history that no provider refuses."""
+        """Add to the prompt where the thread stood, once; repair the history that is sent."""
         place = self._place(request)
         response = handler(run(self._asks(place, request)))
         self._answered(place, response)
@@ -219,7 +219,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return last is None or (self._idle is not None and last >= self._idle.total_seconds())
 
     def _goes_on(self, place: Place) -> Operation[str]:
-        """What to tell where no input began the run."""
+        """What the model reads where no input began the run."""
         text = (yield from self._standing(place, None)) if self._picked_up(place) else ""
         _keep(self._pending, place.thread_id, text)
         return text

@@ -87,7 +87,7 @@ async def arun(made: Operation[T]) -> T:
 
 
 async def _answered(call: Callable[[Any], Awaitable[Any]], wait: Wait) -> Any:
-    """What an operation waits for; of a script, `call` is asked for what it comes to."""
+    """The result of what an operation waits for."""
     if isinstance(wait, Read | Write):
         return await drive(_healed(wait), call)
     return await call(wait)
@@ -102,8 +102,8 @@ def _acall(step: Call | Fire) -> Awaitable[Any]:
 
 
 def _healed(wait: Read | Write) -> Steps[Any]:
-    """Run a script. Where it meets damage the threads are healed, and it runs again: first what
-    can be restored is, then what can't be is given up, as by a repair."""
+    """Run a script. If it meets damage, its threads are healed and it runs again. The second time
+    what can't be restored is given up, as by a repair."""
     engine = wait.engine
     for gives_up in (False, True):
         try:
@@ -199,12 +199,12 @@ def _signature(method: Callable[..., Any]) -> inspect.Signature:
     return found.replace(parameters=parameters, return_annotation=said)
 
 
-# ---- what an operation waits for, of objects that have sync and async methods
+# ---- calls that an operation may wait for
 
 
 def ask(on: Any, name: str, /, *args: Any, **kwargs: Any) -> Call:
-    """A method: `found = yield ask(saver, "get_tuple", config)`. With an `a` before its name it is
-    the async one."""
+    """A method that has an async twin, named with an `a` in front:
+    `found = yield ask(saver, "get_tuple", config)`."""
     return Call(
         lambda: getattr(on, name)(*args, **kwargs), lambda: getattr(on, f"a{name}")(*args, **kwargs)
     )

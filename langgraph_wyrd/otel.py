@@ -174,7 +174,7 @@ class _Telemetry:
 
 
 def _about(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a span tells of a call's arguments: which thread, namespace and checkpoint, and more."""
+    """A span's attributes: a call's thread, namespace and checkpoint, its metadata, its size."""
     named: Mapping[str, Any] = (given.get("config") or {}).get("configurable") or {}
     found: dict[str, Any] = {}
     if named.get("thread_id") is not None:
@@ -184,5 +184,5 @@ def _about(given: Mapping[str, Any]) -> dict[str, Any]:
             found[f"langgraph.{name}"] = str(named[name])
     if "writes" in given:
         found["langgraph_wyrd.writes"] = len(given["writes"])
-    told = {each: given.get("metadata", {}).get(each) for each in ("source", "step", "run_id")}
-    return found | {f"langgraph.{k}": v for k, v in told.items() if isinstance(v, str | int)}
+    meta = {each: given.get("metadata", {}).get(each) for each in ("source", "step", "run_id")}
+    return found | {f"langgraph.{k}": v for k, v in meta.items() if isinstance(v, str | int)}

@@ -62,7 +62,7 @@ async def acopy(
     """Async version of `copy`: a worker thread does it, which calls `progress`, too."""
     loop, stopped = asyncio.get_running_loop(), threading.Event()
 
-    def told(done: int, total: int) -> None:
+    def report(done: int, total: int) -> None:
         if stopped.is_set():
             raise asyncio.CancelledError
         if progress is not None:
@@ -70,7 +70,7 @@ async def acopy(
 
     source, target = endpoint_of(source_saver, loop), endpoint_of(target_saver, loop)
     try:
-        return await asyncio.to_thread(_copy, source, target, threads, told)
+        return await asyncio.to_thread(_copy, source, target, threads, report)
     finally:
         stopped.set()
 

@@ -180,7 +180,7 @@ class Queries(OfUser):
         return Resumed(state.thread_id, config, state, brief)
 
     def _looked_at(self, found: Resumed) -> Operation[Resumed]:
-        """Load what the graph would go on with, and say in the brief what is damaged of it."""
+        """Load what the graph would continue from, and say in the brief what of it is damaged."""
         if found.state.checkpoint_id is None and found.state.reason != LOST_REASON:
             return found
         saver, said = cast("WyrdSaver", self), []
@@ -320,7 +320,7 @@ class Queries(OfUser):
         return found
 
     def _also_said(self, asked: listing.Asked) -> Operation[listing.Asked]:
-        """The same, with the threads that say the text in a message."""
+        """The same listing, with the threads that have the text in a message."""
         if asked.text is None or asked.nothing or not search.wanted(asked.text):
             return asked
         dialect, codec, text = self._dialect, self._codec, asked.text

@@ -46,7 +46,7 @@ _begun: ContextVar[UUID | None] = ContextVar("wyrd_run", default=None)
 
 
 class _Listener(BaseCallbackHandler):
-    """Is called for every chain; those that nobody watches cost a look into a dict."""
+    """Called for every chain of this process; one that nobody watches costs a look into a dict."""
 
     run_inline = True
     ignore_llm = ignore_chat_model = ignore_agent = ignore_retriever = True
@@ -65,7 +65,7 @@ class _Listener(BaseCallbackHandler):
 
 
 def _at_end(failed: bool) -> Any:
-    """What LangChain calls: it awaits what is known as async."""
+    """The function that LangChain calls: it awaits one that is async."""
     return partial(_ended if asyncio._get_running_loop() is None else _aended, failed)
 
 
@@ -86,7 +86,7 @@ _listens: list[bool] = []
 
 
 def listen() -> None:
-    """Have it called from now on, in this process."""
+    """Register the listener in this process, once."""
     if not _listens:
         _listens.append(True)
         register_configure_hook(cast("ContextVar[Any]", _listener), inheritable=False)
@@ -200,9 +200,9 @@ class Leases:
             self._runs.pop(place, None)
 
     def _gone(self, run: Run) -> None:
-        """A run's token is gone. This may be called anywhere, even within the collector: no locks.
+        """A run's token was collected: give its lease back, in the background.
 
-        What it had still held is given back in the background.
+        This may be called anywhere, also within the garbage collector, so it takes no locks.
         """
         self._over.append(run)
         if (run.held or run.claims) and run.pid == os.getpid() and self._engine._ready:

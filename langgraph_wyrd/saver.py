@@ -103,7 +103,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         self._keeper: Keeper | None = None
         self._redaction: configs.Redaction | None = None
         self._leases: runs.Leases | None = None
-        self._met: set[str] = set()  # threads that runs of this saver began on
+        self._met: set[str] = set()  # threads on which runs of this saver began
 
     @classmethod
     def from_conn_string(
@@ -218,8 +218,8 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         await operations.arun(self._open())
 
     def _open(self, *, enters: bool = False) -> Operation[None]:
-        """Connect, and make what is missing. Nobody's lock is waited for. Whoever `enters` opens
-        it again after a close; what can't be opened is then left closed."""
+        """Connect, and make what is missing, without waiting for locks. `enters`: as a context
+        manager, which opens a closed saver again, and closes what can't be opened."""
         fresh = enters and self._engine.reopened()
         try:
             yield operations.job(self._engine, "open", operations.nothing)
@@ -254,7 +254,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
     def register_migration(
         self, target: str | type, from_version: int, migrate: Callable[[Any], Any]
     ) -> None:
-        """Say how older data of a class becomes newer: see `Migration`."""
+        """Register how older data of a class is brought up to date: see `Migration`."""
         self._classes.register(Migration(target, from_version, migrate))
 
     # ---- one thread
@@ -479,7 +479,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         )
 
     def _meta_of(self, config: Any) -> Mapping[str, Any]:
-        """What a config's metadata tell of whose writes these are."""
+        """A config's metadata, which say whose writes these are."""
         meta = config.get("metadata")
         if meta is None:
             return {}
@@ -565,7 +565,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
 
 
 class _Ready:
-    """What `setup` gives: nothing, which may also be awaited, as the official savers' can."""
+    """What `setup` returns: it may be awaited, as that of the async official savers."""
 
     def __await__(self) -> Iterator[None]:
         return iter(())

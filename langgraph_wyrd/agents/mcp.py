@@ -59,7 +59,7 @@ def server(saver: WyrdSaver, *, write: bool = False) -> MCPServer[Any]:
 
 
 def _with_tool_errors(tool: F, tool_error: type[Exception]) -> F:
-    """The tool, whose errors an assistant reads: another exception's words stay on the server."""
+    """The tool, with our errors as tool errors, which the assistant reads; others stay here."""
 
     @wraps(tool)
     async def wrapped(*args: Any, **kwargs: Any) -> Any:

@@ -171,7 +171,7 @@ _LOCK = Lock()
 
 
 def served_ago(saver: WyrdSaver, thread_id: str) -> float | None:
-    """For how many seconds no agent in this process has gone on with a thread; None: never."""
+    """Seconds since an agent of this process last ran the thread; None: it never did."""
     with _LOCK:
         held = _SERVED.get(saver._engine)
         at = None if held is None else held.get(thread_id)
@@ -179,7 +179,7 @@ def served_ago(saver: WyrdSaver, thread_id: str) -> float | None:
 
 
 def serves(saver: WyrdSaver, thread_id: str) -> None:
-    """An agent goes on with a thread now."""
+    """Note that an agent of this process runs the thread now."""
     with _LOCK:
         held = _SERVED.setdefault(saver._engine, OrderedDict())
         held[thread_id] = time.monotonic()

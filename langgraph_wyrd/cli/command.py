@@ -1,4 +1,4 @@
-"""What a command is, how it is declared, and what it gets: a database, a terminal."""
+"""How a command is declared, and what it works with: its arguments, a database, a terminal."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class Asked:
             self.saver.close()
 
     def leave(self) -> None:
-        """Close, without waiting for what waits itself, as for a lock, or a server."""
+        """Close the saver, but do not wait long: it may wait for a lock, or a server."""
         closing = threading.Thread(target=self.close, name="wyrd-closing", daemon=True)
         closing.start()
         closing.join(_MOMENT)
@@ -239,7 +239,7 @@ class Asked:
         return FINE
 
     def done(self, said: str, **data: Any) -> int:
-        """What a command that changes something says in the end."""
+        """Report what a command has changed."""
         return self.show(line(said), data)
 
     def sure(self, question: str) -> bool:
@@ -316,7 +316,7 @@ class Screen:
         print(text, file=self.out)
 
     def note(self, text: str) -> None:
-        """What is not the answer: a hint, a question."""
+        """Write something that is not the answer, as a hint, to the error stream."""
         print(plain(text), file=self.err)
 
     def data(self, data: Any, indent: int | None = 2) -> None:

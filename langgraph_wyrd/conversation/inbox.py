@@ -120,7 +120,7 @@ class Waiting:
 
 
 def words(asked: Pending) -> str:
-    """What a question is recognised by, where its id was used before."""
+    """The text of a question, which tells it from another one with the same id."""
     return as_text(asked.value, 500)
 
 

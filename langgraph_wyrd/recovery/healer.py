@@ -1,6 +1,6 @@
-"""Heals damaged threads for whoever met the damage.
+"""Heals damaged threads when a read or a write meets the damage.
 
-What was healed is in the log, once in wyrd_heals, and told to the hooks.
+Each heal is logged, recorded once in wyrd_heals, and passed to the hooks.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _MOST_SAID = 3
 
 
 def unseen(dialect: str, thread_id: str) -> Script[list[str]]:
-    """What is missing of a thread since it was damaged, unless somebody said that it was seen."""
+    """What a thread lost to damage, in words, as far as nobody has acknowledged it."""
     thread = yield from thread_row(dialect, thread_id)
     found: dict[str, None] = {}
     for kind, channel, checkpoint in (yield Query(_UNSEEN, (thread.key,))):
@@ -105,7 +105,7 @@ def log(thread_id: str, heals: Sequence[Heal]) -> None:
 
 
 class Healer:
-    """Heals the threads of one database, and tells the log and the hooks of it."""
+    """Heals the threads of one database; logs that, and calls the hooks."""
 
     def __init__(self, engine: Engine, codec: Callable[[], Codec], hooks: Hooks) -> None:
         self._engine = engine
@@ -118,7 +118,7 @@ class Healer:
     def script(
         self, thread_ids: Sequence[str], gives_up: bool
     ) -> Script[list[tuple[str, list[Heal]]]]:
-        """Restore what can be of threads; with `gives_up`, as a repair does."""
+        """Restore rows of threads; with `gives_up`, drop those that can't be, as a repair does."""
         dialect, found = self._engine.driver.dialect, []
         for thread_id in dict.fromkeys(thread_ids):
             if gives_up:
@@ -148,7 +148,7 @@ class Healer:
         ))  # fmt: skip
 
     def write(self, make: Callable[..., Job], thread_id: str, gives_up: bool) -> Flow:
-        """What a write does that met damage: see `checkpoints.writing`."""
+        """Heal a thread for a write that met damage: see `checkpoints.writing`."""
         found = yield self._engine.post(make("mend", partial(self.script, [thread_id], gives_up)))
         yield self.report(found)
 
@@ -164,7 +164,7 @@ class Healer:
         hooks to call, and what `do` makes of each script to run."""
         done: list[tuple[str, list[Heal]]] = []
         for thread_id in thread_ids:
-            with suppress(WyrdError):  # it can't be written: what follows reads round it
+            with suppress(WyrdError):  # it can't be written: the damage is read around
                 done += yield do("mend", partial(self.script, [thread_id], False))
         reading = load.Lenient(self._engine.driver.dialect, codec)
         found = yield do("read", partial(reading.run, lenient))

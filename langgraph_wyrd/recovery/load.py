@@ -1,4 +1,4 @@
-"""The way to a checkpoint when the plain one met damage.
+"""Loads checkpoints of damaged threads.
 
 First the thread is mended: rows that can be restored to the byte are written back. What is read
 after that comes from the thread's sound rows in memory, so that a database that can't be written

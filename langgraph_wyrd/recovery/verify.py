@@ -47,14 +47,14 @@ UNNAMED = "stays: nothing says whose they were"
 NONE = "nothing to do"
 STALE = "stale: older extractors read it, or none"
 LOOKED_AT = "who looks at the thread reads it again"
-_NOT_A_REPAIRS = ("stays", "restore")  # how a remedy begins that is none of a repair's
+_NOT_A_REPAIRS = ("stays", "restore")  # how the remedies begin that a repair has no part in
 
 Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is not as it was written, or (`damage` False) that is worth knowing.
+    """Something that is not as it was written; with `damage` False, something worth knowing.
 
     `remedy` says what a repair can do, or did: `repaired`.
     """

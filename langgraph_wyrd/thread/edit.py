@@ -243,7 +243,7 @@ class Edit(Verbs):
 
 
 def where_running(thread_id: str) -> Where:
-    """Where the run that calls this stands, if it is a run of this thread."""
+    """Checkpoint, run, node and agent of the calling run, if it is a run of this thread."""
     from langchain_core.runnables.config import var_child_runnable_config
 
     config = var_child_runnable_config.get()
@@ -259,7 +259,7 @@ def where_running(thread_id: str) -> Where:
 
 
 class Reader(Protocol):
-    """What reads a conversation: `ModelExtractor`, or something like it."""
+    """Reads a conversation: `ModelExtractor`, or something like it."""
 
     author: str
 
@@ -273,7 +273,7 @@ class Reader(Protocol):
 
 
 class _Awaited(Verbs):
-    """The verbs of a thread, each of which gives what an async caller awaits."""
+    """The verbs of a thread, each of which returns an awaitable."""
 
     def __init__(self, thread: EditMethods) -> None:
         self._thread = thread

@@ -184,7 +184,7 @@ class RewindMethods(ThreadBase):
 
 
 class Rollback:
-    """What `thread.rollback()` gives: for one block, sync or async."""
+    """The context manager of `thread.rollback()`, sync or async."""
 
     def __init__(self, thread: RewindMethods) -> None:
         self._thread = thread
@@ -211,7 +211,7 @@ class Rollback:
                 self._say(error, failed)
 
     def _say(self, error: BaseException, failed: Exception) -> None:
-        """The block's own exception is the one to be raised; the other must not be lost."""
+        """Log why the head was not put back, and note it on the exception that is raised."""
         was = self._was[0]
         stands = "before the first one" if was is None else f"at {was}"
         said = (

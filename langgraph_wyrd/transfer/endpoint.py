@@ -55,7 +55,7 @@ Found = tuple[CheckpointTuple, list[WritePlace]]
 
 
 class Endpoint:
-    """A saver of a kind that only its contract is known of."""
+    """A saver of an unknown kind, of which only LangGraph's contract is used."""
 
     knows_paths = False  # whether it can tell a write's task path
 
@@ -72,7 +72,7 @@ class Endpoint:
         return self._wait(getattr(saver, f"a{name}")(*args))
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """What work comes to that is done on the saver's loop."""
+        """The result of a coroutine that runs on the saver's loop."""
         assert self._loop is not None
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
@@ -142,7 +142,7 @@ class Endpoint:
 
 
 def _careful(saver: Any) -> Any:
-    """A clone, as LangGraph makes them, that keeps what it can't rebuild: a copy would lose it."""
+    """A clone of the saver that keeps values which it can't rebuild: a copy would lose them."""
     serde = getattr(saver, "serde", None)
     careful = guarded(serde, Classes())
     if careful is serde or hasattr(saver, "import_thread"):

@@ -1,4 +1,4 @@
-"""What stands for a value that was not rebuilt: readable, and stored again as it was stored.
+"""Placeholders for values that were not rebuilt: readable, and stored again as they were.
 
 LangGraph's serializer knows a value by what it has (`model_dump`, `_asdict`, being an Enum …) and
 writes the module and name of its class. So each placeholder has exactly what its value had, under
@@ -30,7 +30,8 @@ _OPTION = ormsgpack.OPT_NON_STR_KEYS
 _LONGEST = 200  # characters of a value that an enum's member may have
 
 # How LangGraph's serializer packs a value: what it is rebuilt with.
-ONE_ARGUMENT, ARGUMENTS, FIELDS, METHOD, PYDANTIC_V1, PYDANTIC_V2 = range(6)
+FORMS = range(6)
+ONE_ARGUMENT, ARGUMENTS, FIELDS, METHOD, PYDANTIC_V1, PYDANTIC_V2 = FORMS
 # What it puts behind module, name and payload.
 _BEHIND = {METHOD: ["fromisoformat"], PYDANTIC_V2: ["model_validate_json"]}
 # What it asks a value for, by how it then packs it; and which type it wants, not only a method.

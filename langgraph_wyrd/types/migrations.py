@@ -27,7 +27,7 @@ Name = tuple[str, str]  # module and name
 class Migration:
     """How data of a class of one version becomes data of the next.
 
-    Data says its version itself, in a field `schema_version`; beside other data the saver stores
+    Data says its version itself, in a field `schema_version`; with other data the saver stores
     the version that its migrations lead to. Data that was stored before there were any is of
     version 1. Applied on load, one migration after the other, before a value reaches the graph or
     the pillars; what is stored changes when the value is stored again, and is not migrated twice.
@@ -66,7 +66,7 @@ class Classes:
     heals: bool = True
     types: dict[Name, Steps] = field(default_factory=dict)
     logged: set[tuple[str, ...]] = field(default_factory=set)  # of which placeholders was warned
-    unmarkable: str | None = None  # why no version can be stored beside a value
+    unmarkable: str | None = None  # why no version can be stored with a value
     brought: int = 0  # how many objects were migrated on load
 
     @classmethod
@@ -89,7 +89,7 @@ class Classes:
         if inner is not None and (type(inner) is not JsonPlusSerializer or hooked):
             made.unmarkable = (
                 f"{type(inner).__name__} is a serializer of your own, and no version can be stored "
-                "beside what it packs"
+                "with what it packs"
             )
         for migration in migrations:
             made.register(migration)
@@ -154,7 +154,7 @@ def _stated(payload: Any) -> int | None:
 
 
 def bare(value: Any) -> Any:
-    """Stored data without the versions that were stored beside it."""
+    """Stored data without the versions that were stored with it."""
     if type(value) is dict and type(value.get(MARK)) is int:
         return {name: each for name, each in value.items() if name != MARK}
     return value

@@ -129,7 +129,7 @@ _VERSIONED = (_ONE, kept.FIELDS, kept.PYDANTIC_V1, kept.PYDANTIC_V2)
 
 
 class _Packer:
-    """Packs values for one serializer, with the versions of what has migrations beside them."""
+    """Packs values for one serializer; of classes with migrations their version, too."""
 
     def __init__(self, classes: Classes) -> None:
         self._classes = classes

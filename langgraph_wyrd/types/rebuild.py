@@ -1,4 +1,4 @@
-"""From the serializer's bytes to objects: only of data classes; the rest is kept as it is stored.
+"""Makes objects of the serializer's bytes: only of classes of data; the rest is kept as stored.
 
 LangGraph's own hook gives a bare dict, a string or None for what it can't or may not rebuild, and
 stores that at the next step: the class, or all of it, is lost. Its allow-list
@@ -48,16 +48,6 @@ S = TypeVar("S")
 Key = tuple[str, str, int]  # module, name, and how it was packed
 
 _COLLECTIONS = (set, frozenset, deque, list, tuple, dict)
-_OURS = frozenset(
-    (
-        kept.ONE_ARGUMENT,
-        kept.ARGUMENTS,
-        kept.FIELDS,
-        kept.METHOD,
-        kept.PYDANTIC_V1,
-        kept.PYDANTIC_V2,
-    )
-)
 _SNAPSHOT = 7
 
 
@@ -220,7 +210,7 @@ class _Rebuilder:
 
     def hook(self, code: int, data: bytes) -> Any:
         """What stands in one msgpack extension."""
-        if code in _OURS:
+        if code in kept.FORMS:
             return self._object(code, data)
         if code == _SNAPSHOT:
             return _DeltaSnapshot(self._unpacked(data))
@@ -249,7 +239,7 @@ class _Rebuilder:
             kind, why = self._why(error, key)
             return kept.kept_of(Stored(code, data, str(module), str(name), payload, kind, why))
 
-    def _found(self, key: Key, payload: Any, beside: list[Any]) -> tuple[Any, Any]:
+    def _found(self, key: Key, payload: Any, rest: list[Any]) -> tuple[Any, Any]:
         """The class of a stored name, and the payload for it."""
         module, name, code = key
         if (module, name) in SAFE_MSGPACK_TYPES:
@@ -265,8 +255,8 @@ class _Rebuilder:
             cls = found(module, name, code, trusted=trusted)
             self._lately[key] = module, cls
         if self._classes.types:
-            marked = code == kept.ONE_ARGUMENT and beside and type(beside[0]) is int
-            version = beside[0] if marked else None
+            marked = code == kept.ONE_ARGUMENT and rest and type(rest[0]) is int
+            version = rest[0] if marked else None
             payload = self._classes.fields((module, cls.__name__), payload, version)
         return cls, payload
 
@@ -394,7 +384,7 @@ def kept_in(value: Any) -> Iterator[Any]:
 
 
 def refused(value: Any, error: Exception) -> str:
-    """Why a value can't be stored: the serializer does not say what a placeholder told it."""
+    """Why a value can't be stored; the serializer's own error does not name the placeholder."""
     for each in kept_in(value):
         if isinstance(each, KeptWhole):
             return f"{each!r} is a value of its own, and goes into no other ({each.kept_why})"

@@ -1,4 +1,4 @@
-"""What is kept for users beside all threads, and erasing all that belongs to one."""
+"""Values that are kept for users apart from threads, and erasing all that belongs to one user."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ else:
     erase = lazy("checkpoints.erase")
 
 T = TypeVar("T")
-_TRIES = 5  # looks for what runs that go on have written meanwhile
+_TRIES = 5  # times that what runs have written meanwhile is erased, too
 
 
 class UserData:
-    """Values that are kept for one user, beside all threads. Made by `saver.user`."""
+    """Values that are kept for one user, apart from threads. Made by `saver.user`."""
 
     def __init__(self, saver: Users, user: str) -> None:
         self._saver = saver
@@ -139,7 +139,7 @@ class Users(OfUser):
     """The part of a saver that knows whose data it holds."""
 
     def user(self, user_id: str | None = None) -> UserData:
-        """What is kept for a user beside all threads: `set`, `get`, `delete`, `list`, `items`.
+        """What is kept for a user apart from threads: `set`, `get`, `delete`, `list`, `items`.
         Of a saver that `for_user` gives, its own user is the default, and the only one."""
         return UserData(self, of_user(self._own_user(user_id)))
 

@@ -121,7 +121,7 @@ def framed(*parts: Part) -> Markup:
 
 
 def note_html(name: str, said: str) -> str:
-    """What a cell shows where there is nothing else to show: a thread that is not there, …"""
+    """A cell that shows only a message: that the thread is not there, for one."""
     title = tag("span", line(name, 120), class_="w-name")
     return framed(tag("div", title, tag("small", line(said, 400)), class_="w-head"))
 
