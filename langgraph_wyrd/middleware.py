@@ -14,10 +14,10 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from langgraph_wyrd.agents.message_repair import sent_to
+from langgraph_wyrd.agents.once import begin_call
 from langgraph_wyrd.agents.place import (
     Place,
     before_input,
-    begin_call,
     place_of,
     served_ago,
     serves,

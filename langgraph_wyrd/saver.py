@@ -35,6 +35,7 @@ from langgraph_wyrd.extraction.policy import DEFAULT, Channels
 from langgraph_wyrd.hooks import Happening, Hook, HookMethods, Hooks, afire, fire
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.operations import Call, Fire, Operation, ask, asynchronous, operation
+from langgraph_wyrd.options import Redact, Redaction, check_options, redaction
 from langgraph_wyrd.queries import Queries
 from langgraph_wyrd.recovery.healer import Healer
 from langgraph_wyrd.storage import schema as schemas
@@ -101,7 +102,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         self._ownership = ownership
         self._made: Codec | None = None
         self._keeper: Keeper | None = None
-        self._redaction: configs.Redaction | None = None
+        self._redaction: Redaction | None = None
         self._leases: runs.Leases | None = None
         self._met: set[str] = set()  # threads on which runs of this saver began
 
@@ -125,7 +126,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         aliases: Mapping[str, str] | None = None,
         migrations: Iterable[Migration] = (),
         retention: Retention | None = None,
-        redact: configs.Redact = (),
+        redact: Redact = (),
         single_writer: bool = False,
         read_url: str | None = None,
         **options: Any,
@@ -143,7 +144,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
             read_url: Postgres: a replica, of which listings across threads and `events()` are
                 asked; they may be late by what it is behind. See docs/scale.md.
         """
-        configs.check_options(
+        check_options(
             {"setup": setup, "timeout": timeout, "connect": connect, "on_damage": on_damage,
              "serde": serde, "extractors": extractors, "hooks": hooks, "migrations": migrations,
              "redact": redact, **options}
@@ -184,7 +185,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
             saver._leases = runs.Leases(engine)
             runs.listen()
         if redact:
-            saver._redaction = configs.redaction(redact)
+            saver._redaction = redaction(redact)
         saver._where = url.described(address)
         if retention is not None:
             saver._keeper = Keeper(saver, retention)

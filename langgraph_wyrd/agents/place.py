@@ -1,9 +1,4 @@
-"""Where a task of an agent runs, where its thread stood before, and which calls it had begun.
-
-LangGraph runs every task again that left no output. So before a tool runs, its checkpoint is stored
-(with durability "async" LangGraph itself does not wait for that), and a note among its pending
-writes, under a task id that no task has: after a kill, the next run finds the note and no result.
-"""
+"""Where a task of an agent runs, where its thread stood before, and when it was last run here."""
 
 from __future__ import annotations
 
@@ -11,18 +6,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from langchain_core.messages import ToolMessage
 from langgraph.checkpoint.base import CheckpointTuple
 
-from langgraph_wyrd.agents.message_repair import STARTED, iso, no_result
-from langgraph_wyrd.checkpoints import past_writes
-from langgraph_wyrd.configs import checkpoint_config, stored_place
+from langgraph_wyrd.configs import checkpoint_config
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.operations import Operation, ask, pause
 from langgraph_wyrd.saver import WyrdSaver
@@ -35,7 +25,6 @@ if TYPE_CHECKING:
 _CHECKPOINTER = "__pregel_checkpointer"
 _DURABILITY = "__pregel_durability"
 _PATIENCE = 2.0  # seconds for a checkpoint that is being stored in the background
-_PAUSES = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, *[0.03] * 300)  # seconds, ten in all
 _MOST_STEPS = 100  # of a run, to find where it began
 _MOST_THREADS = 10_000
 
@@ -126,41 +115,6 @@ def state_at(place: Place, at: str | None) -> Operation[WorkingState]:
     except ThreadNotFound:
         return WorkingState()
     return state
-
-
-# ---- tool calls that must not run twice
-
-
-def begin_call(
-    place: Place, name: str, id: str, *, is_new: bool, now: datetime
-) -> Operation[ToolMessage | None]:
-    """Note that a call begins; what to answer in its place, if it was begun before."""
-    if not place.stored:
-        return None
-    saver, where = place.saver, place.config(place.checkpoint_id)
-    noted_by = f"started/{place.task_id}/{id}"
-    if is_new:
-        # The checkpoint that the tool runs at; a save that fails ends the run by itself.
-        at = stored_place(where)
-        script = partial(past_writes.has_checkpoint, saver._dialect, *at, saver._user)
-        for seconds in _PAUSES:
-            if (yield from saver._read(script, at[0])):
-                break
-            yield pause(seconds)
-    else:
-        found = yield ask(saver, "get_tuple", where)
-        writes = () if found is None else found.pending_writes or ()
-        # Of a call that ended an output is known, a question or an error.
-        ended = any(by == place.task_id for by, *_ in writes)
-        begun = [value for by, channel, value in writes if (by, channel) == (noted_by, STARTED)]
-        if begun and not ended:
-            # Unless it is a graph with checkpoints of its own, as deepagents' `task` is.
-            below = checkpoint_config(place.thread_id, place.task_ns)
-            if (yield ask(saver, "get_tuple", below)) is None:
-                return no_result(name, id, started=str(begun[-1].get("at")), now=now)
-    note = (STARTED, {"call": id, "name": name, "at": iso(now)})
-    yield ask(saver, "put_writes", where, [note], noted_by)
-    return None
 
 
 # ---- which threads this process has served

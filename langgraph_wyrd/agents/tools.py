@@ -1,7 +1,7 @@
 """Tools by which an agent says what it is doing.
 
-They write nothing: their calls stand in the messages, where `signals.declared` reads them. Their
-answers tell the model what ids things have.
+They write nothing: their calls stand in the messages, where `extraction.declared` reads them.
+Their answers tell the model the ids.
 """
 
 from __future__ import annotations

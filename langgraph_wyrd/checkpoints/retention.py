@@ -11,6 +11,7 @@ from typing import Any, Literal
 from langgraph_wyrd.checkpoints import delete, path
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.delete import Light, Place, checkpoints_of
+from langgraph_wyrd.checkpoints.points import known
 from langgraph_wyrd.checkpoints.restore import metadata_at
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput
@@ -412,6 +413,13 @@ def set_ttl(dialect: str, thread_id: str, seconds: int | None) -> Script[bool]:
         return False
     yield Command("UPDATE wyrd_threads SET ttl = ? WHERE key = ?", [(seconds, thread.key)])
     return True
+
+
+def ttl(dialect: str, codec: Codec, thread_id: str) -> Script[timedelta | None]:
+    """How long a thread may be idle, by its own `set_ttl`; None: it has none."""
+    thread = yield from known(dialect, thread_id)
+    ((seconds,),) = yield Query("SELECT ttl FROM wyrd_threads WHERE key = ?", (thread.key,))
+    return None if seconds is None else timedelta(seconds=seconds)
 
 
 def expire(

@@ -10,23 +10,27 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
 from langgraph_wyrd.hooks import Fire, Happening, Hooks
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import delete, insert, now
+from langgraph_wyrd.storage.rows import delete, insert, now, select
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import HEALS, SNAPSHOTS, HealRow, Key
 
 if TYPE_CHECKING:
+    from langgraph_wyrd.checkpoints import points
     from langgraph_wyrd.codec.values import Codec
     from langgraph_wyrd.recovery import load, mend
+    from langgraph_wyrd.state import results
+    from langgraph_wyrd.state.results import HealKind
     from langgraph_wyrd.storage.engine import Engine, Job
 else:  # most processes never meet damage
     load, mend = lazy("recovery.load", "recovery.mend")
+    points, results = lazy("checkpoints.points", "state.results")
 
 logger = logging.getLogger("langgraph_wyrd")
 
@@ -36,7 +40,6 @@ Flow = Generator[Any, Any, Any]
 
 # ---- what was healed
 
-Kind = Literal["exact", "left_out", "ancestor", "empty"]
 _RECORD = f"{insert(HEALS)} ON CONFLICT (thread, id) DO NOTHING"
 _DONE = {
     "exact": "restored to the byte",
@@ -49,14 +52,14 @@ _DONE = {
 class Heal(NamedTuple):
     """One thing that was damaged, and what was made of it."""
 
-    kind: Kind
+    kind: HealKind
     ns: str
     checkpoint: str
     channel: str
     what: str
 
     @classmethod
-    def of(cls, kind: Kind, *texts: Any) -> Heal:
+    def of(cls, kind: HealKind, *texts: Any) -> Heal:
         """The same of texts from damaged rows, which may be no UTF-8 any more."""
         return cls(kind, *(str(text).encode(errors="replace").decode() for text in texts))
 
@@ -66,6 +69,7 @@ _UNSEEN = (
     "AND kind <> 'exact' ORDER BY healed_at, id"
 )
 _MOST_SAID = 3
+_SEEN = "UPDATE wyrd_heals SET acknowledged_at = ? WHERE thread = ? AND id = ?"
 
 
 def unseen(dialect: str, thread_id: str) -> Script[list[str]]:
@@ -77,6 +81,29 @@ def unseen(dialect: str, thread_id: str) -> Script[list[str]]:
         found[f"checkpoint {given(checkpoint)}{what}: {_DONE.get(kind, kind)}"] = None
     more = len(found) - _MOST_SAID
     return [*found][:_MOST_SAID] + ([f"{more} more"] if more > 0 else [])
+
+
+def heals(dialect: str, codec: Codec, thread_id: str) -> Script[list[results.Heal]]:
+    """What was found damaged of a thread, oldest first."""
+    thread = yield from points.known(dialect, thread_id)
+    rows = yield Query(select(HEALS, "thread", order="healed_at, id"), (thread.key,))
+    return [
+        results.Heal(
+            row.id, cast("HealKind", row.kind), given(thread_id), given(row.ns),
+            given(row.checkpoint), row.channel, row.what, row.healed_at, row.acknowledged_at,
+        )
+        for row in map(HealRow._make, rows)
+    ]  # fmt: skip
+
+
+def acknowledge(dialect: str, codec: Codec, thread_id: str, id: str | None) -> Script[int]:
+    """Note that a heal was seen (None: all of them); how many there were."""
+    thread = yield from points.known(dialect, thread_id)
+    rows = yield Query("SELECT id FROM wyrd_heals WHERE thread = ?", (thread.key,))
+    ids = [row[0] for row in rows if id in (None, row[0])]
+    moment = now()
+    yield Command(_SEEN, [(moment, thread.key, each) for each in ids])
+    return len(ids)
 
 
 def record(key: Key, heals: Sequence[Heal]) -> Command:

@@ -47,7 +47,7 @@ class FeedEvent:
     declared: bool = False  # said by a person or an agent, not read out of a checkpoint
 
 
-HealKind = Literal["exact", "placeholder", "ancestor", "left_out", "empty"]
+HealKind = Literal["exact", "left_out", "ancestor", "empty"]
 
 
 @viewed("lists", "row_html", "row_text")
@@ -55,9 +55,9 @@ HealKind = Literal["exact", "placeholder", "ancestor", "left_out", "empty"]
 class Heal:
     """Something damaged that was met while a thread was loaded, and what was done about it.
 
-    `kind` says how far it went: "exact" (restored to the byte, and proven), "placeholder" (a
-    message says that it could not be read), "left_out" (a task's writes, so that it runs again; an
-    entry of a list), "ancestor" (an earlier checkpoint was taken), "empty" (nothing was readable).
+    `kind` says how far it went: "exact" (restored to the byte, and proven), "left_out" (a
+    task's writes, so that it runs again; an entry of a list), "ancestor" (an earlier checkpoint was
+    taken), "empty" (nothing was readable).
     """
 
     id: str

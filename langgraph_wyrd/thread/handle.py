@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from math import ceil
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import StateSnapshot
@@ -17,14 +17,14 @@ from langgraph.types import StateSnapshot
 from langgraph_wyrd import filters
 from langgraph_wyrd.checkpoints import compare, history, leases, points, retention
 from langgraph_wyrd.checkpoints import labels as stored_labels
-from langgraph_wyrd.checkpoints.points import Point, known
-from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.checkpoints.points import Point
 from langgraph_wyrd.conversation import inbox as waiting
 from langgraph_wyrd.conversation import messages as reading
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.extraction.extracting import extract
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.operations import Fire, Operation, asynchronous, in_thread, operation
+from langgraph_wyrd.recovery import healer
 from langgraph_wyrd.state.diff import StateDiff
 from langgraph_wyrd.state.editing import said_of_diff
 from langgraph_wyrd.state.merge import Merged
@@ -35,7 +35,6 @@ from langgraph_wyrd.state.model import (
 )
 from langgraph_wyrd.state.results import (
     Heal,
-    HealKind,
     HistoryEntry,
     Label,
     Page,
@@ -43,9 +42,6 @@ from langgraph_wyrd.state.results import (
     checked_name,
 )
 from langgraph_wyrd.storage.names import given, stored
-from langgraph_wyrd.storage.rows import now, select
-from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import HEALS, HealRow
 from langgraph_wyrd.thread.base import When, checked
 from langgraph_wyrd.thread.edit import PERSON, EditMethods
 from langgraph_wyrd.thread.rewind import RewindMethods
@@ -466,7 +462,7 @@ class Thread(RewindMethods, EditMethods):
     @operation
     def get_ttl(self) -> Operation[timedelta | None]:
         """What `set_ttl` gave this thread; None: nothing, a saver's `Retention` holds."""
-        return (yield from self._reads(self._bound(_ttl)))
+        return (yield from self._reads(self._bound(retention.ttl)))
 
     aget_ttl = asynchronous(get_ttl)
 
@@ -508,7 +504,7 @@ class Thread(RewindMethods, EditMethods):
     @operation
     def heals(self) -> Operation[Page[Heal]]:
         """What was found damaged while the thread was loaded, and what was done, oldest first."""
-        return Page((yield from self._reads(self._bound(_heals))))
+        return Page((yield from self._reads(self._bound(healer.heals))))
 
     aheals = asynchronous(heals)
 
@@ -516,7 +512,7 @@ class Thread(RewindMethods, EditMethods):
     def acknowledge(self, heal: Heal | str | None = None) -> Operation[None]:
         """Say that a heal was seen (None: all of them). One that is not there is `InvalidInput`."""
         id = heal.id if isinstance(heal, Heal) else heal
-        if not (yield from self._writes(self._bound(_acknowledge, id))) and heal is not None:
+        if not (yield from self._writes(self._bound(healer.acknowledge, id))) and heal is not None:
             raise InvalidInput(f"thread {self.id!r} has no heal {heal!r}: see heals()")
 
     aacknowledge = asynchronous(acknowledge)
@@ -561,36 +557,3 @@ def _as_side(what: Any, channels: bool) -> compare.Side | None:
     else:
         return None
     return compare.Side(extract(what), values if channels else None)
-
-
-def _ttl(dialect: str, codec: Codec, thread_id: str) -> Script[timedelta | None]:
-    thread = yield from known(dialect, thread_id)
-    ((seconds,),) = yield Query("SELECT ttl FROM wyrd_threads WHERE key = ?", (thread.key,))
-    return None if seconds is None else timedelta(seconds=seconds)
-
-
-# ---- what was healed
-
-
-def _heals(dialect: str, codec: Codec, thread_id: str) -> Script[list[Heal]]:
-    thread = yield from known(dialect, thread_id)
-    rows = yield Query(select(HEALS, "thread", order="healed_at, id"), (thread.key,))
-    return [
-        Heal(
-            row.id, cast(HealKind, row.kind), given(thread_id), given(row.ns),
-            given(row.checkpoint), row.channel, row.what, row.healed_at, row.acknowledged_at,
-        )
-        for row in map(HealRow._make, rows)
-    ]  # fmt: skip
-
-
-_SEEN = "UPDATE wyrd_heals SET acknowledged_at = ? WHERE thread = ? AND id = ?"
-
-
-def _acknowledge(dialect: str, codec: Codec, thread_id: str, id: str | None) -> Script[int]:
-    thread = yield from known(dialect, thread_id)
-    rows = yield Query("SELECT id FROM wyrd_heals WHERE thread = ?", (thread.key,))
-    ids = [row[0] for row in rows if id in (None, row[0])]
-    moment = now()
-    yield Command(_SEEN, [(moment, thread.key, each) for each in ids])
-    return len(ids)
