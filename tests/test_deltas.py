@@ -117,6 +117,18 @@ def edited(value: list[Any], dice: random.Random) -> Any:
     return made
 
 
+def scattered(value: list[Any], dice: random.Random) -> Any:
+    return [element(dice) if place % 3 == 1 else item for place, item in enumerate(value)]
+
+
+def in_another_order(value: list[Any], dice: random.Random) -> Any:
+    """The same messages, with their fields in another order: nothing changed."""
+    for item in value:
+        if isinstance(item, HumanMessage | AIMessage):
+            object.__setattr__(item, "__dict__", dict(reversed(item.__dict__.items())))
+    return value
+
+
 def removed(value: list[Any], dice: random.Random) -> Any:
     gone = set(positions(value, dice))
     return [item for place, item in enumerate(value) if place not in gone]
@@ -137,6 +149,8 @@ LIST_CHANGES: list[Callable[[Any, random.Random], Any]] = [
     edited,
     edited,
     removed,
+    scattered,
+    in_another_order,
     everything_at_once,
     lambda value, dice: [*value, RemoveMessage("1")],
     lambda value, dice: value[dice.randrange(len(value) + 1) :],

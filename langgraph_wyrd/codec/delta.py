@@ -122,7 +122,7 @@ def _marks(codec: Codec, value: Any) -> array[int] | None:
     """The marks of a list that is stored whole: they tell which of its elements are new."""
     if type(value) is not list or not value or type(value[0]) in SCALARS:
         return None
-    return array("Q", [_print(codec.quick([each]) or b"") for each in value])
+    return array("Q", [_print(codec.quick([each])) for each in value])
 
 
 # ---- lists
@@ -136,19 +136,14 @@ def _list_operation(
         return ["l", snapshot, parts], list_fingerprint(codec, values, _size(parts), snapshot)
     old, quick = before.marks, codec.quick
     count, known = len(values), len(old)
-    same = 0
+    same, tail = 0, None
     for mark in before.runs:
-        if same + RUN > count:
-            break
-        found = quick(values[same : same + RUN])
-        if found is None or _print(found) != mark:
+        if _print(quick(values[same : same + RUN])) != mark:
             break
         same += RUN
-    tail = b"" if same == known else None  # what is behind the runs, if it is messages
-    if same == len(before.runs) * RUN and count >= known and same < known:
-        tail = alike(values[same:known])
-        found = tail if tail is not None else quick(values[same:known])
-        if found is not None and _print(found) == before.rest:
+    if same == len(before.runs) * RUN:
+        tail = alike(values[same:known])  # what is behind the runs, if it is messages
+        if _print(tail if tail is not None else quick(values[same:known])) == before.rest:
             same = known
     if same == known == count:
         return None, before
@@ -162,20 +157,12 @@ def _list_operation(
         if tail is not None and more is not None:
             rest = _print(tail + more)
         else:
-            runs = runs.copy()
-            for start in range(len(runs) * RUN, count - RUN + 1, RUN):
-                runs.append(_print(quick(values[start : start + RUN]) or b""))
-            rest = _print(quick(values[len(runs) * RUN :]) or b"")
+            runs, rest = _runs(codec, values, runs)
         size = before.size + len(data)
         change = ["s", snapshot, [[known, 0, [[ROWS, data]]]]]
         return change, ListOf(marks, runs, rest, size, snapshot)
     marks = old[:same]
-    for value in values[same:]:
-        found = codec.element(value)
-        if found is None:  # it can't be compared with anything: store the whole list
-            parts = codec.pack_list(values, channel)
-            return ["l", snapshot, parts], list_fingerprint(codec, values, _size(parts), snapshot)
-        marks.append(_print(found))
+    marks.extend(_print(codec.element(value)) for value in values[same:])
     edits = edits_between(old, marks)
     if not edits:
         return None, before
@@ -184,31 +171,24 @@ def _list_operation(
         parts = codec.pack_list(values[edit.start : edit.stop], channel, edit.start)
         made.append([edit.keep, edit.cut, parts])
         size += _size(parts)
-        if edit.cut and known:
+        if edit.cut:
             size -= before.size * edit.cut // known
-    runs, rest = before.runs, 0
-    first = min(min(edit.keep for edit in edits) // RUN, len(runs))
-    runs = runs[:first]
-    for start in range(first * RUN, count - RUN + 1, RUN):
-        runs.append(_print(quick(values[start : start + RUN]) or b""))
-    rest = _print(quick(values[len(runs) * RUN :]) or b"")
+    runs, rest = _runs(codec, values, before.runs[: edits[-1].keep // RUN])
     return ["s", snapshot, made], ListOf(marks, runs, rest, size, snapshot)
 
 
-def list_fingerprint(codec: Codec, values: Sequence[Any], size: int, snapshot: bool) -> Fingerprint:
-    """The fingerprint of a whole list; one that nothing is equal to where it can't be compared."""
-    quick = codec.quick
-    marks = array("Q")
-    for value in values:
-        found = codec.element(value)
-        if found is None:
-            return Whole(-1, size, snapshot)
-        marks.append(_print(found))
-    runs = []
-    for start in range(0, len(values) - RUN + 1, RUN):
-        runs.append(_print(quick(values[start : start + RUN]) or b""))
-    rest = _print(quick(values[len(runs) * RUN :]) or b"")
-    return ListOf(marks, runs, rest, size, snapshot)
+def list_fingerprint(codec: Codec, values: Sequence[Any], size: int, snapshot: bool) -> ListOf:
+    """The fingerprint of a whole list."""
+    marks = array("Q", [_print(codec.element(value)) for value in values])
+    return ListOf(marks, *_runs(codec, values, []), size, snapshot)
+
+
+def _runs(codec: Codec, values: Sequence[Any], known: list[int]) -> tuple[list[int], int]:
+    """Fingerprints of a list's runs, of which the first are known, and of what is behind them."""
+    runs = known.copy()
+    for start in range(len(known) * RUN, len(values) - RUN + 1, RUN):
+        runs.append(_print(codec.quick(values[start : start + RUN])))
+    return runs, _print(codec.quick(values[len(runs) * RUN :]))
 
 
 def _size(parts: Sequence[Part]) -> int:
@@ -240,22 +220,15 @@ def edits_between(old: Sequence[int], new: Sequence[int]) -> list[Edit]:
     found: list[Edit] = []
     if len(a) == len(b):
         found = _in_place(a, b, first)
-        if sum(edit.cut for edit in found) * 2 <= len(a):
-            return found[::-1] if len(found) <= _MOST_EDITS else [_all_of(found)]
-        found = []  # most positions differ: perhaps everything moved by a few
-    if a and b and len(a) * len(b) <= _MOST_COMPARED:
+        if sum(edit.cut for edit in found) * 2 > len(a):
+            found = []  # most positions differ: perhaps everything moved by a few
+    if not found and 0 < len(a) * len(b) <= _MOST_COMPARED:
         for tag, i1, i2, j1, j2 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
             if tag != "equal":
                 found.append(Edit(first + i1, i2 - i1, first + j1, first + j2))
     if not found or len(found) > _MOST_EDITS:
         return [Edit(first, len(a), first, first + len(b))]
     return found[::-1]
-
-
-def _all_of(found: Sequence[Edit]) -> Edit:
-    """One edit over all of them (of equally long stretches, so positions agree)."""
-    start, stop = found[0].keep, found[-1].keep + found[-1].cut
-    return Edit(start, stop - start, start, stop)
 
 
 def _common(a: Sequence[int], b: Sequence[int], most: int | None = None) -> int:
@@ -307,7 +280,7 @@ def _dict_operation(
             if not removed and not put:
                 return None, before
             body = b"".join([entries[key] for key in put])
-            if len(body) * 2 <= size or not size:
+            if len(body) * 2 <= size:
                 return ["p", snapshot, removed, len(put), body], after
     return ["d", snapshot, len(entries), b"".join(entries.values())], after
 
@@ -316,17 +289,20 @@ def fresh_places(
     operation: Operation, before: Fingerprint | None, after: Fingerprint
 ) -> list[int] | None:
     """Where in the list that an operation gives its new elements stand; None: it is no list."""
-    if operation[0] not in "ls" or operation[1]:
-        if type(after) is not Whole or after.marks is None or operation[1]:
+    kind, snapshot, held, *_ = operation
+    if snapshot:
+        return None
+    if kind == "l":
+        return list(range(counted(held)))
+    if kind != "s":
+        if type(after) is not Whole or after.marks is None:
             return None
         old = before.marks if type(before) is Whole or type(before) is ListOf else None
         edits = edits_between(old or array("Q"), after.marks)
         return [at for edit in reversed(edits) for at in range(edit.start, edit.stop)]
-    if operation[0] == "l":
-        return list(range(counted(operation[2])))
     places: list[int] = []
     shift = 0
-    for keep, cut, parts in reversed(operation[2]):
+    for keep, cut, parts in reversed(held):
         count = counted(parts)
         places += range(keep + shift, keep + shift + count)
         shift += count - cut
@@ -364,10 +340,8 @@ class Value:
             value = self._codec.load(first[2], first[3])
         elif kind == "l":
             value = self._list(first, more)
-        elif kind == "d":
-            value = self._dict(first, more)
         else:
-            raise ValueError("there is nothing that an edit changes")
+            value = self._dict(first, more)
         return wrapped(self._operations[-1][1], value)
 
     def _list(self, first: Operation, more: Sequence[Operation]) -> list[Any]:

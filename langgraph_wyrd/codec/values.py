@@ -8,6 +8,7 @@ dict with text keys as its packed entries, everything else whole, as `dumps_type
 from __future__ import annotations
 
 import json
+import os
 import struct
 import time
 from collections.abc import Callable, Sequence
@@ -235,8 +236,9 @@ class Codec:
             at = end
         return values
 
-    def quick(self, values: Sequence[Any]) -> bytes | None:
-        """Bytes that differ as soon as anything in these elements does; None: can't be compared."""
+    def quick(self, values: Sequence[Any]) -> bytes:
+        """Bytes that differ as soon as anything in these elements does; where the serde refuses
+        them, so that they can't be stored either, others each time."""
         found = messages.alike(values)
         if found is not None:
             return found
@@ -244,10 +246,10 @@ class Codec:
             return ormsgpack.packb(list(values), option=messages.PLAIN)
         with suppress(Exception):
             return b"".join(self._dumps(list(values))[1:])
-        return None
+        return os.urandom(16)
 
-    def element(self, value: Any) -> bytes | None:
-        """What one element is compared by; None: it can't be compared."""
+    def element(self, value: Any) -> bytes:
+        """What one element is compared by."""
         if messages.is_message(value) and (packed := messages.pack([value])) is not None:
             return packed
         return self.quick([value])

@@ -45,7 +45,9 @@ _ROWS = """
     damage verify lost_tables changed_rows sealed_rows export hooks user_data encryption
     encryption_keys labels delta_channels migrations journal across types_verified moved_files
 """
-_VALUES = "deltas messages delta_channels payloads types_back contract migrations in_place"
+_VALUES = """
+    deltas messages delta_channels payloads types_back contract migrations in_place storage_cost
+"""
 TESTS = {
     module: [f"tests/test_{name}.py" for name in names.split()]
     for module, names in (
