@@ -61,6 +61,20 @@ async def test_pruned_and_reextracted_threads_are_sound(made: Backend) -> None:
         saver.verify("nobody")
 
 
+@pytest.mark.parametrize(
+    "value", [1e300, 1e16, 1.5e22, [{"a": 1e23}, "1e300"], -0.0, 5e-324, 1.0, 10**30]
+)
+def test_numbers_of_any_size_are_sound(durable: Backend, value: Any) -> None:
+    """Postgres gives 1e300 back as an integer, which is the number that was stored; another number
+    is not."""
+    saver = durable.open()
+    put(saver, "t", {"log": ["a"]})
+    saver.thread("t").set_context("k", value)
+    assert saver.verify().ok, str(saver.verify())
+    Rows(durable.url, "wyrd_context").run("UPDATE {} SET value = '1e299'")
+    assert [each.table for each in saver.verify().findings] == ["wyrd_context"]
+
+
 # Random programs, forks and subgraphs included.
 
 
