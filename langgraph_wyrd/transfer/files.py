@@ -153,13 +153,19 @@ def stored_rows(
 
 def _restorable(rows: list[Any]) -> list[Any]:
     """The checkpoints whose path is whole."""
-    left = rows
-    while True:
-        there = {(row.ns, row.id) for row in left}
-        whole = [row for row in left if row.built_on is None or (row.ns, row.built_on) in there]
-        if len(whole) == len(left):
-            return whole
-        left = whole
+    there = {(row.ns, row.id) for row in rows}
+    after: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    broken = []
+    for row in rows:
+        if row.built_on is not None:
+            after.setdefault((row.ns, row.built_on), []).append((row.ns, row.id))
+            if (row.ns, row.built_on) not in there:
+                broken.append((row.ns, row.id))
+    while broken:
+        at = broken.pop()
+        there.discard(at)
+        broken += after.pop(at, ())
+    return [row for row in rows if (row.ns, row.id) in there]
 
 
 def copied(dialect: str, codec: Codec, source: str, target: str) -> Script[None]:
