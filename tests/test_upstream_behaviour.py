@@ -7,7 +7,9 @@ they differ, InMemorySaver is the reference.
 from __future__ import annotations
 
 import logging
+import operator
 import random
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -493,3 +495,38 @@ async def test_as_the_sqlite_saver_on_the_same_calls(saver: WyrdSaver, call: Cal
             if config:
                 expected = plain(official.get_tuple(config))
                 assert plain(await call(saver, "get_tuple", config)) == expected
+
+
+class Asked(TypedDict, total=False):
+    log: Annotated[list[Any], operator.add]
+
+
+def asks_twice(saver: Any, *, one_node: bool) -> Any:
+    graph = StateGraph(Asked)
+    if one_node:
+        graph.add_node("a", lambda _: {"log": [interrupt("first?"), interrupt("second?")]})
+        return graph.add_edge(START, "a").compile(saver)
+    graph.add_node("a", lambda _: {"log": [interrupt("first?")]})
+    graph.add_node("b", lambda _: {"log": [interrupt("second?")]})
+    return graph.add_edge(START, "a").add_edge("a", "b").compile(saver)
+
+
+@pytest.mark.parametrize("one_node", [True, False])
+@pytest.mark.parametrize("whose", ["the task's", "any task's"])
+def test_an_answer_that_is_stored_and_another_that_is_given(
+    saver: WyrdSaver, one_node: bool, whose: str
+) -> None:
+    """A run that is given an answer where one is stored takes them as with LangGraph's savers."""
+    found = []
+    for each in (InMemorySaver(), saver):
+        graph, config = asks_twice(each, one_node=one_node), at("t")
+        graph.invoke({"log": []}, config)
+        state = graph.get_state(config)
+        if whose == "the task's":
+            each.put_writes(state.config, [(RESUME, ["yes"])], state.tasks[0].id)
+        else:
+            each.put_writes(state.config, [(RESUME, "yes")], str(uuid.UUID(int=0)))
+        graph.invoke(Command(resume="no"), config)
+        state = graph.get_state(config)
+        found.append((state.values, state.next, [each.value for each in state.interrupts]))
+    assert found[0] == found[1]
