@@ -235,12 +235,12 @@ def declared(of: type) -> Mapping[str, Filter]:
     return {name: hint.__metadata__[0] for name, hint in of.__annotations__.items()}
 
 
-def checked(of: type, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a caller passes, in stored form; the default for what was not passed."""
+def checked(of: type, given: Mapping[str, Any], method: str) -> dict[str, Any]:
+    """What a caller passes to a method, in stored form; the default for what was not passed."""
     known = declared(of)
     for name in given:
         if name not in known:
-            raise TypeError(f"there is no filter {name!r}: {', '.join(known)}")
+            raise TypeError(f"{method}() has no filter {name!r}: use {', '.join(known)}")
     return {
         name: each.check(each.default if given.get(name) is None else given[name], name)
         for name, each in known.items()

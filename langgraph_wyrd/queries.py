@@ -120,7 +120,7 @@ class Queries(OfUser):
 
         The filters are those of `threads`.
         """
-        asked = self._asked(listing.LIST_THREADS, filters, _FEW, None)
+        asked = self._asked(listing.LIST_THREADS, filters, _FEW, None, "latest")
         found = self._resumed((yield from self._newest(asked)))
         return None if found is None else (yield from self._looked_at(found))
 
@@ -146,7 +146,7 @@ class Queries(OfUser):
         Raises:
             ThreadNotFound: There is no such thread.
         """
-        asked = self._asked(listing.LIST_THREADS, filters, _FEW, None)
+        asked = self._asked(listing.LIST_THREADS, filters, _FEW, None, "resume")
         if thread_id is None:
             if at is not None:
                 raise InvalidInput(f"resume(at={at!r}): say of which thread")
@@ -305,12 +305,12 @@ class Queries(OfUser):
     # ---- what the methods share
 
     def _asked(
-        self, of: Any, given: Mapping[str, Any], limit: int, after: str | None
+        self, of: Any, given: Mapping[str, Any], limit: int, after: str | None, method: str = ""
     ) -> listing.Asked:
-        """A listing with its filters."""
+        """A listing with its filters; `method`: who asks, where it has another name."""
         given = {**given, "user_id": self._own_user(given.get("user_id"))}
         how: Any = {"limit": limit, "after": after, "encrypted": self._codec.sealer is not None}
-        asked: listing.Asked = listing.asked(of, given, **how)
+        asked: listing.Asked = listing.asked(of, given, method=method, **how)
         reader = self._reader
         return asked if reader is None else asked._replace(covered=reader.extractors.covered_by)
 

@@ -288,6 +288,15 @@ async def test_filters_of_open_loops(saver: WyrdSaver, call: Call) -> None:
         assert await found(**{name: []}) == set(), name
 
 
+@pytest.mark.parametrize(
+    "method", ["open_loops", "todos", "intentions", "threads", "latest", "resume", "inbox"]
+)
+async def test_an_unknown_filter(saver: WyrdSaver, call: Call, method: str) -> None:
+    """It is a TypeError, as for any method of Python, which names the method and what it takes."""
+    with pytest.raises(TypeError, match=rf"{method}\(\) has no filter 'threads': use .*user_id"):
+        await call(saver, method, threads=["t"])
+
+
 async def test_filters_of_threads(saver: WyrdSaver, call: Call) -> None:
     """Threads are found by status, user, time and words."""
     office(saver)

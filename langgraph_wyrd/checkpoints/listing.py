@@ -101,10 +101,10 @@ class Asked(NamedTuple):
 
 def asked(
     listing: Listing[Any], given: Mapping[str, Any], *, limit: int, after: str | None,
-    encrypted: bool,
+    encrypted: bool, method: str = "",
 ) -> Asked:  # fmt: skip
     """What is asked for, checked; raises InvalidInput for a filter that can't be used."""
-    wanted = filters.checked(listing.filters, given)
+    wanted = filters.checked(listing.filters, given, method or listing.name)
     text, status = wanted["text"], wanted.get("status")
     if text is not None and encrypted:
         raise InvalidInput(

@@ -273,7 +273,7 @@ def inbox(
     saver: Any, limit: int, after: str | None, given: filters.InboxFilters
 ) -> Operation[Page[InboxEntry]]:
     """One page of it, newest first."""
-    wanted = filters.checked(filters.InboxFilters, given)
+    wanted = filters.checked(filters.InboxFilters, given, "inbox")
     kinds = {*(_LOOPS if wanted["kind"] is None else wanted["kind"])}
     if not kinds:
         raise InvalidInput(f"kind=[]: use one or several of {', '.join(_LOOPS)}")
