@@ -394,7 +394,7 @@ class _Check:
                 continue  # null: as by default
             elif (wrong := next(not_json(value, here, _DEEPEST), None)) is not None:
                 self.errors.append(wrong)
-            elif kind is not None and not _fits(value, kind):
+            elif not _fits(value := as_json(value), kind or object):
                 self.errors.append(f"{here}: a {type(value).__name__}, which does not fit")
             elif name == "extra" and not isinstance(value, Mapping):
                 self.errors.append(f"{here}: a {type(value).__name__}, not a mapping")
@@ -415,23 +415,39 @@ class _Check:
 
 
 def not_json(value: Any, path: str, deepest: int) -> Iterator[str]:
-    """What JSON can't hold exactly in a value, each with its path."""
-    kind = type(value)
+    """What JSON can't hold in a value, each with its path."""
     if deepest < 0:
         yield f"{path:.200}: nested deeper than JSON should be, or in itself: make it flatter"
-    elif kind is dict:
+    elif isinstance(value, dict):
         for key, held in value.items():
-            if type(key) is not str:
+            if not isinstance(key, str):
                 yield f"{path:.200}: the key {key!r:.80} is no text"
             yield from not_json(held, f"{path}[{key!r}]", deepest - 1)
-    elif kind is list:
+    elif isinstance(value, list):
         for place, held in enumerate(value):
             yield from not_json(held, f"{path}[{place}]", deepest - 1)
-    elif kind is float and not isfinite(value):
+    elif isinstance(value, float) and not isfinite(value):
         yield f"{path:.200}: {value!r} is no JSON"
-    elif kind not in (bool, int, float, str, type(None)):
-        hint = ": pass a list" if kind is tuple else ""
-        yield f"{path:.200}: a {kind.__name__} that JSON can't hold exactly{hint}"
+    elif not isinstance(value, int | float | str | None):
+        hint = ": pass a list" if isinstance(value, tuple) else ""
+        yield f"{path:.200}: a {type(value).__name__} that JSON can't hold{hint}"
+
+
+def as_json(value: Any) -> Any:
+    """A value that JSON can hold, as it comes back from there: without subclasses."""
+    if isinstance(value, dict):
+        return {as_json(key): as_json(held) for key, held in value.items()}
+    if isinstance(value, list):
+        return [as_json(held) for held in value]
+    for kind, plain in _PLAIN.items():
+        if isinstance(value, kind) and type(value) not in (kind, bool):
+            return plain(value)
+    return value
+
+
+_PLAIN: dict[type, Callable[[Any], Any]] = {
+    str: str.__str__, int: int.__int__, float: float.__float__,
+}  # fmt: skip
 
 
 def _ids(name: str, text: Any) -> Iterator[str]:

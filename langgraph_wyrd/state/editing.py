@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from langgraph_wyrd.errors import InvalidInput, InvalidTransition, ItemNotFound
-from langgraph_wyrd.state.codec import not_json
+from langgraph_wyrd.state.codec import as_json, not_json
 from langgraph_wyrd.state.draft import Draft
 from langgraph_wyrd.state.events import DEEPEST, Event, Moment, Op, Pillar, packed, plain, same
 from langgraph_wyrd.state.fold import MOST_CONTEXT, OVERRULED
@@ -152,7 +152,7 @@ class Editing:
 
     def set_context(self, key: str, value: Any, metadata: Notes) -> str:
         _words(key, "a context key")
-        _exact(value, f"context {key!r}")
+        value = _exact(value, f"context {key!r}")
         if len(json.dumps(value, ensure_ascii=False)) > MOST_VALUE:
             raise InvalidInput(
                 f"context {key!r} has more than {MOST_VALUE:,} characters as JSON: keep it in a "
@@ -309,18 +309,18 @@ def _notes(given: Any, what: str) -> dict[str, Any] | None:
         given = {"text": given} if given.strip() else {}
     if not isinstance(given, Mapping):
         raise InvalidInput(f"{what} is a {type(given).__name__}: pass text or a dict")
-    notes = dict(given)
-    _exact(notes, what)
+    notes: dict[str, Any] = _exact(dict(given), what)
     return notes
 
 
-def _exact(value: Any, what: str) -> None:
-    """Raise for what would not come back as it is: JSON makes a tuple a list, an enum its value."""
+def _exact(value: Any, what: str) -> Any:
+    """A value without subclasses; raises for what would not come back equal, like a tuple."""
     wrong = next(not_json(value, what, DEEPEST), None)
-    if wrong is None and not same(plain(value), value):
+    if wrong is None and not same(plain(held := as_json(value)), held):
         wrong = f"{what} holds a NUL or half a character, which no database stores"
     if wrong is not None:
         raise InvalidInput(wrong)
+    return held
 
 
 # ---- a diff said of another thread: the verbs that come to the same

@@ -180,6 +180,10 @@ def plain(value: Any, depth: int = 0) -> Any:
         return value
     if kind is float:
         return value if isfinite(value) else str(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return plain(float.__float__(value))
     if depth < DEEPEST:
         if isinstance(value, Mapping):
             return {word(key): plain(held, depth + 1) for key, held in value.items()}
