@@ -11,7 +11,7 @@ import contextvars
 import inspect
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args, overload
@@ -171,29 +171,29 @@ async def _run_to_its_end(answer: Awaitable[object]) -> None:
         helper.submit(contextvars.copy_context().run, asyncio.run, awaited()).result()
 
 
-def loops_between(
-    before: Sequence[OpenLoop], after: Sequence[OpenLoop]
-) -> tuple[list[OpenLoop], list[OpenLoop]]:
-    """The loops that were opened, and those that were closed, between two states of a thread."""
-    if before is after:
-        return [], []
-    was_open = {loop.id: loop for loop in before if not loop.resolved}
-    now = {loop.id: loop for loop in after}
-    gone = [id for id in was_open if id not in now or now[id].resolved]
-    opened = [loop for loop in after if not loop.resolved and loop.id not in was_open]
-    return opened, [now.get(id, was_open[id]) for id in gone]
-
-
 def of_loops(
-    before: WorkingState, after: WorkingState, how: Mapping[str, Any]
-) -> Iterator[Happening]:
-    """What hooks are called with for the loops that were opened and closed."""
-    opened, closed = loops_between(before.loops, after.loops)
+    before: WorkingState, after: WorkingState, how: Mapping[str, Any],
+    where: tuple[str, str, str] | None = None,
+) -> Iterator[Happening]:  # fmt: skip
+    """What hooks are called with for the loops that were opened and closed between two states.
+
+    `where`: thread, checkpoint and namespace; without it the later state's, and each loop's own.
+    """
+    if before.loops is after.loops:
+        return
+    was_open = {loop.id: loop for loop in before.loops if not loop.resolved}
+    now = {loop.id: loop for loop in after.loops}
+    opened = [loop for loop in after.loops if not loop.resolved and loop.id not in was_open]
+    gone = [id for id in was_open if id not in now or now[id].resolved]
     event: EventName
-    for event, loops in (("loop_opened", opened), ("loop_closed", closed)):
+    for event, loops in (
+        ("loop_opened", opened), ("loop_closed", [now.get(id, was_open[id]) for id in gone]),
+    ):  # fmt: skip
         for loop in loops:
-            where = after.thread_id or "", after.checkpoint_id, loop.source.ns
-            yield Happening(event, *where, None, loop, how)
+            place = where or (after.thread_id or "", after.checkpoint_id, loop.source.ns)
+            taken_back = event == "loop_closed" and not loop.resolved
+            detail = {**how, "taken_back": True} if taken_back else how
+            yield Happening(event, *place, None, loop, detail)
 
 
 class HookMethods:

@@ -22,7 +22,7 @@ from langgraph_wyrd import WyrdSaver, ui
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.thread import Thread
 from langgraph_wyrd.ui import api as operations
-from langgraph_wyrd.ui import application
+from langgraph_wyrd.ui import application, live
 from langgraph_wyrd.ui.api import OPERATIONS, Operation
 from langgraph_wyrd.ui.security import host_name, is_loopback
 from langgraph_wyrd.views.json_data import Plain, encoded
@@ -525,7 +525,7 @@ def test_odd_data_is_json() -> None:
 
 def test_live_updates(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     """What another process stores is reported within seconds, and after a break what was missed."""
-    monkeypatch.setattr(application, "EVERY", 0.05)
+    monkeypatch.setattr(live, "EVERY", 0.05)
     saver = durable.open()
     inspected.run(saver, "chat-0193")
     with inspected.served(ui.app(saver)) as url, httpx.Client(base_url=url, timeout=20) as http:

@@ -18,7 +18,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 
 from langgraph_wyrd import WyrdSaver, ui
-from langgraph_wyrd.ui import application
+from langgraph_wyrd.ui import live
 from tests import inspected
 from tests.bench import inspector
 from tests.chromium import Chromium, Tab
@@ -31,7 +31,7 @@ TRIP = "#/thread/trip%2Fparis"
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(application, "EVERY", 0.1)
+    monkeypatch.setattr(live, "EVERY", 0.1)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from langgraph_wyrd.hooks import EventName, Happening, Hooks, loops_between
+from langgraph_wyrd.hooks import EventName, Happening, Hooks, of_loops
 from langgraph_wyrd.state.events import Event
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.names import given
@@ -112,13 +112,5 @@ def _of_put(put: Put, change: Change) -> Iterator[Happening]:
 
 def _of_loops(change: Change, where: tuple[str, str, str], by: str) -> Iterator[Happening]:
     before, state = change.before, change.after.state
-    if before is None or state is None:
-        return
-    opened, closed = loops_between(before.loops, state.shown.loops)
-    for loop in opened:
-        yield Happening("loop_opened", *where, None, loop, {"by": by})
-    for loop in closed:
-        how: dict[str, Any] = {"by": by}
-        if not loop.resolved:
-            how["taken_back"] = True
-        yield Happening("loop_closed", *where, None, loop, how)
+    if before is not None and state is not None:
+        yield from of_loops(before, state.shown, {"by": by}, where)

@@ -48,7 +48,7 @@ def laid_out(entries: Iterable[tuple[str, str | None]]) -> Iterator[Row]:
             waiting.pop()
 
 
-def drawn(row: Row, dot: str = "●") -> tuple[list[str], str]:
+def drawn(row: Row, dot: str) -> tuple[list[str], str]:
     """A row for a terminal: a line where forks join (or none), and the graph before the text."""
     lines = []
     if row.joined:

@@ -197,8 +197,8 @@ def _event(each: FeedEvent) -> str:
     return next((str(each.body[name]) for name in _BODY if each.body.get(name)), "")
 
 
-def _code(text: str, title: str | None = None) -> Part:
-    return tag("code", line(text, 60), class_="w-nowrap", title=title)
+def _code(text: str) -> Part:
+    return tag("code", line(text, 60), class_="w-nowrap")
 
 
 # ---- the kinds

@@ -156,6 +156,7 @@ def _sign(sign: str, verb: str) -> html.Markup:
 
 _MOST = 40  # items of a pillar
 _READ = 1000  # characters of a text that are looked at
+_LINES = 3  # of an aim, or of a reason
 
 
 def state_lines(state: WorkingState, most: int = 100, paint: Paint = unpainted) -> list[str]:
@@ -210,11 +211,11 @@ def _part(name: str, said: str, rows: Iterable[Row], most: int, paint: Paint) ->
     return lines
 
 
-def _wrapped(text: str, most: int, lines: int = 3) -> list[str]:
+def _wrapped(text: str, most: int) -> list[str]:
     """A text on a few lines."""
     out = wrapped(line(text[:_READ]), most)
-    if len(out) > lines:
-        out = [*out[: lines - 1], fitted(" ".join(out[lines - 1 :]), most)]
+    if len(out) > _LINES:
+        out = [*out[: _LINES - 1], fitted(" ".join(out[_LINES - 1 :]), most)]
     return [each for each in out if each]
 
 

@@ -30,6 +30,7 @@ _NO_COLUMNS = f"\u200c\ufe0e{_JOINER}{_AS_EMOJI}"
 _LEVELS = 8  # of a nested value
 _EACH = 100  # elements of one level
 _MOST = 20_000  # characters of a value
+_SHORTEST = 8  # characters of a shortened id
 GAP = "  "
 
 Paint = Callable[[str, str], str]
@@ -80,7 +81,7 @@ def when(ts: str | None) -> str:
     return "" if ts is None else line(ts[:19].replace("T", " "))
 
 
-def shortest(ids: Iterable[str], least: int = 8) -> dict[str, str]:
+def shortest(ids: Iterable[str]) -> dict[str, str]:
     """The shortest unique start of each id, as git shows commits."""
     found: dict[str, str] = {}
     order = sorted(set(ids))
@@ -88,7 +89,7 @@ def shortest(ids: Iterable[str], least: int = 8) -> dict[str, str]:
         near = (*order[max(n - 1, 0) : n], *order[n + 1 : n + 2])
         begins = [commonprefix([id, each]) for each in near]  # noqa: RUF071 - of texts, not paths
         common = max(map(len, begins), default=0)
-        found[id] = id[: max(least, common + 1)].rstrip("-") if common + 1 < len(id) else id
+        found[id] = id[: max(_SHORTEST, common + 1)].rstrip("-") if common + 1 < len(id) else id
     return found
 
 
