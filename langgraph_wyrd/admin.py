@@ -46,12 +46,12 @@ if TYPE_CHECKING:
     from langgraph_wyrd.recovery.verify import Report
     from langgraph_wyrd.storage import encryption
     from langgraph_wyrd.storage.encryption import Rotation
-    from langgraph_wyrd.transfer import files
+    from langgraph_wyrd.transfer import files, rows
 else:
     reading, sweeping = lazy("checkpoints.reextract", "checkpoints.retention")
     delete = lazy("checkpoints.delete")
     encryption, verification = lazy("storage.encryption", "recovery.verify")
-    files, copy = lazy("transfer.files", "checkpoints.copy")
+    files, rows, copy = lazy("transfer.files", "transfer.rows", "checkpoints.copy")
 
 
 T = TypeVar("T")
@@ -261,7 +261,7 @@ class Admin(OfUser):
         new = stored(str(target_thread_id), "thread_id")
         codec, dialect = self._codec, self._dialect
         yield from self._may_begin(new)
-        script = partial(files.copied, dialect, codec, old, new)
+        script = partial(rows.copied, dialect, codec, old, new)
         yield from self._write(self._of_thread(old, script, None), old, new)
 
     acopy_thread = asynchronous(copy_thread)

@@ -2,7 +2,7 @@
 
 Providers answer 400 to a history with a call that has no result, a result without its call, an id
 used twice, results that stand elsewhere, or blank text. `repair_messages` changes what they would
-refuse and nothing else; `sent_to` also makes of another provider's history one that this one takes.
+refuse and nothing else; `sent_to` also adapts a history to the provider that it is sent to.
 """
 
 from __future__ import annotations
@@ -141,6 +141,8 @@ class _Call:
 
 
 class _Repair:
+    """One history: its messages, its calls, and the result of each."""
+
     def __init__(
         self, given: Sequence[BaseMessage], writes: Iterable[Sequence[Any]], now: datetime | None,
         asked: Mapping[str, str], longest: tuple[int, int] | None = None,
@@ -215,7 +217,7 @@ class _Repair:
         self.messages.append(message)
 
     def _named(self, message: AIMessage) -> tuple[AIMessage, list[_Call]]:
-        """The message with an id and a name for each call, no id given before; and its calls."""
+        """The message with a name and an unused id for each call; and its calls."""
         valid: list[dict[str, Any]] = [{**call} for call in message.tool_calls]
         broken: list[dict[str, Any]] = [{**call} for call in message.invalid_tool_calls]
         content: Any = _without_blanks(message.content)

@@ -305,7 +305,7 @@ class Forking:
     codec: Codec
     source: str
     target: str
-    rows: Callable[..., Script[copy.Carried | None]]  # of the source; see `transfer.files`
+    rows: Callable[..., Script[copy.Carried | None]]  # of the source; see `transfer.rows`
     given_state: Event | None = None  # takes the place of what the events say at the point
 
     def fork(self, at: Point | Place) -> Script[bool]:

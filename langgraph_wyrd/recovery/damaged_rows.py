@@ -138,7 +138,7 @@ def recovered(stored: Stored) -> Recovered:
 
 
 def known(lost: Collection[int], number: int, row: Any) -> int:
-    """By which tag a damaged row is known: one that fits its checksum, or else its place."""
+    """The tag of a damaged row: a lost one that fits its checksum, or else its place."""
     own = mark(number, row)
     for bits in (0xFFFFFFFF << 32, 0xFFFFFFFF):
         for each in lost:

@@ -171,8 +171,8 @@ def mended(dialect: str, thread_id: str) -> Script[list[Heal]]:
 
 
 def mended_by_key(dialect: str, key: tables.Key) -> Script[None]:
-    """The same before a script changes or deletes rows of a thread, whose own row it may have
-    changed already."""
+    """The same within a script that changes rows of a thread; the thread's own row, which it may
+    have changed already, is left as it is."""
     rows = yield Query("SELECT thread_id FROM wyrd_threads WHERE key = ?", (key,))
     if rows:
         found = recovered((yield from damaged_rows.read(dialect, key, rows[0][0], None)))

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from typing_extensions import Self
 
-    from langgraph_wyrd.transfer import files
+    from langgraph_wyrd.transfer import rows as whole
 else:
-    files = lazy("transfer.files")
+    whole = lazy("transfer.rows")
 
 logger = logging.getLogger("langgraph_wyrd")
 Transform = Callable[[WorkingState], WorkingState]
@@ -110,7 +110,7 @@ class RewindMethods(ThreadBase):
     ) -> Operation[Any]:
         """Fork at a point; `around`: without damaged checkpoints that it does not need."""
         saver = self._saver
-        rows = partial(files.stored_rows, around_damage=around)
+        rows = partial(whole.stored_rows, around_damage=around)
         work = rewind.Forking(saver._dialect, saver._codec, self._stored, target, rows)
         if transform is not None:
             there = yield from self._reads(self._bound(rewind.state_to_give, point))

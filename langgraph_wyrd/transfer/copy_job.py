@@ -21,7 +21,7 @@ from langgraph_wyrd.errors import CopyDiffers, Unserialisable
 from langgraph_wyrd.state.wording import count
 from langgraph_wyrd.storage.names import stored
 from langgraph_wyrd.storage.scripts import Query, Script
-from langgraph_wyrd.transfer import files
+from langgraph_wyrd.transfer import rows
 from langgraph_wyrd.transfer.endpoint import Endpoint, Found, Key, Ours, Parents, WritePlace
 from langgraph_wyrd.types.rebuild import refused
 
@@ -75,7 +75,7 @@ def _between(source: Ours, target: Ours, id: Any) -> Report | None:
                 id,
             )
         return None
-    found = source.run(files.stored_rows, source.saver._dialect, name)
+    found = source.run(rows.stored_rows, source.saver._dialect, name)
     if found is None:
         return Report()
     if found.thread.status is None and saver._reader is not None:
@@ -319,10 +319,10 @@ def _why_not(theirs: Parents, ours: Parents) -> str | None:
 def _calls(
     writes: Sequence[tuple[str, str, Any]], places: Sequence[WritePlace]
 ) -> Iterator[tuple[str, str, list[tuple[str, Any]]]]:
-    """The `put_writes` that leave these writes, each under the number that it had.
+    """The `put_writes` calls that store these writes under the numbers that they had.
 
-    Numbers are places in a call, so where one is missing a control write, whose number is fixed,
-    stood between two others, and does so again.
+    A write's number is its place in its call. Where one is missing a control write, whose own
+    number is fixed, stood there: it is put there again.
     """
     by_task: dict[tuple[str, str], list[tuple[int, str, Any]]] = {}
     for (task, channel, value), place in zip(writes, places, strict=True):

@@ -32,7 +32,7 @@ from langgraph_wyrd.storage import url
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.transfer import files
+from langgraph_wyrd.transfer import rows as whole
 from langgraph_wyrd.types.migrations import Classes
 from langgraph_wyrd.types.rebuild import guarded
 
@@ -167,7 +167,7 @@ class Ours(Endpoint):
 
     def threads(self) -> list[tuple[Any, int]]:
         made: list[tuple[str, int]] = []
-        while page := self.run(files.threads, made[-1][0] if made else ""):
+        while page := self.run(whole.threads, made[-1][0] if made else ""):
             made += page
         return [(given(name), count) for name, count in made if count]
 

@@ -1,4 +1,4 @@
-"""From a stored module and name to the class of data that they name, and to nothing else.
+"""Finds the class of data that a stored module and name mean, and nothing else.
 
 LangGraph imports whatever module a row names and calls whatever it finds in it. Here it must be a
 class of a kind that the serializer packs (an enum, a dataclass, a pydantic model …), and a module
@@ -111,8 +111,8 @@ def _in(held: Any, module: str, name: str, trusted: bool) -> Any:
 
 
 def _at(held: Any, way: Sequence[str], trusted: bool) -> Any:
-    """What is at the end of a way through a module's classes: it is looked up, and nothing is
-    asked for it that is not trusted."""
+    """Follow a dotted name through a module's classes. Attributes are looked up in the classes'
+    dicts; only where the name is `trusted` a class is asked for them."""
     for depth, part in enumerate(way):
         inside = _held_by(held) if not depth or isinstance(held, type) else {}
         if part in inside:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-TESTS = ("testserver", "test")  # test clients call an app so; no page of another site can be there
+TESTS = ("testserver", "test")  # what test clients call an app; no site is reached by these names
 # What every POST must carry: a body of JSON, or a header. No page of another site can send either
 # without asking first (CORS), and no such question is ever answered with a yes.
 HEADER = "x-wyrd"

@@ -209,7 +209,7 @@ def about(item: Item, at: str | None, *said: str | None) -> Markup:
 
 
 def age(ts: str | None) -> Markup | None:
-    """How long ago something was; the time itself is seen when one points at it."""
+    """How long ago something was, with the time itself as a tooltip."""
     if ts is None:
         return None
     return tag("span", ago(ts), title=f"{when(ts)} UTC", class_="w-nowrap")

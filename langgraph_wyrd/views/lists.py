@@ -128,7 +128,7 @@ def _time(name: str, at: Callable[[Any], str | None]) -> Field:
 
 
 def _says(name: str, text: Text, html: Html | None = None) -> Field:
-    """What one reads: it gets the room, and is folded where it is long."""
+    """A column of text: it gets the most room, and is folded where it is long."""
     column = Column(name, flexible=True, says=True)
     return Field(column, text, html or (lambda x: folded(text(x))))
 

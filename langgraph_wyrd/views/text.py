@@ -1,7 +1,7 @@
 """Text for a terminal: text of others made safe to look at, and tables that fit a width.
 
-What a message says may be meant to fool who reads it: control characters and marks of direction are
-shown, not sent to the terminal.
+A message may be written to mislead its reader: control characters and direction marks are shown,
+not sent to the terminal.
 """
 
 from __future__ import annotations
