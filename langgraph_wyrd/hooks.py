@@ -106,7 +106,7 @@ class Hooks:
         """Whether there are any."""
         return bool(self._held)
 
-    def hear(self, *events: EventName) -> bool:
+    def has(self, *events: EventName) -> bool:
         """Whether there is a hook for one of these events."""
         return any(event in self._held for event in events)
 

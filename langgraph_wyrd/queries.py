@@ -190,7 +190,7 @@ class Queries(OfUser):
                 said.append("nothing of the graph's state can be read: it would start empty")
         except (CheckpointDamaged, KeyMissing) as error:
             said.append(str(error))
-        script = partial(healer.unseen, self._dialect, stored(found.thread_id, "thread_id"))
+        script = partial(healer.losses, self._dialect, stored(found.thread_id, "thread_id"))
         said += yield from self._read(script)
         begun = yield ask(saver.thread(found.thread_id), "begun_ahead")
         return replace(found, brief=briefs.resumed(found.brief, said, begun))

@@ -104,7 +104,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         self._keeper: Keeper | None = None
         self._redaction: Redaction | None = None
         self._leases: runs.Leases | None = None
-        self._met: set[str] = set()  # threads on which runs of this saver began
+        self._resumed_by_run: set[str] = set()  # threads on which runs of this saver began
 
     @classmethod
     def from_conn_string(
@@ -543,10 +543,10 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         inside = config["configurable"]
         if ns or "__pregel_runtime" not in inside or "__pregel_task_id" in inside:
             return
-        if run is not None or self.hooks.hear("run_end"):
+        if run is not None or self.hooks.has("run_end"):
             runs.begins(self, thread_id, run)
-        if self.hooks.hear("resume") and thread_id not in self._met:
-            self._met.add(thread_id)
+        if self.hooks.has("resume") and thread_id not in self._resumed_by_run:
+            self._resumed_by_run.add(thread_id)
             if found is not None:
                 state = None
                 if self._reader is not None:

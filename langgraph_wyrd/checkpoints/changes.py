@@ -90,10 +90,10 @@ def of(made: Put | PutWrites, change: Change, hooks: Hooks) -> list[Happening]:
 
     if not isinstance(made, Put):
         where = (given(made.thread_id), given(made.checkpoint), given(made.ns))
-        return [*_of_loops(change, where, "task")] if hooks.hear(*OF_WRITES) else []
+        return [*_of_loops(change, where, "task")] if hooks.has(*OF_WRITES) else []
     if change.fork is not None:
         warn(made, change.fork)
-    return [*_of_put(made, change)] if hooks.hear(*OF_PUTS) else []
+    return [*_of_put(made, change)] if hooks.has(*OF_PUTS) else []
 
 
 def _of_put(put: Put, change: Change) -> Iterator[Happening]:

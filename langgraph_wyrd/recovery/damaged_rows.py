@@ -87,10 +87,10 @@ class Recovered:
         left = set(self.lost)
         for table, row in self.broken:
             if left and table in PROTECTED:
-                left.discard(known(left, PROTECTED.index(table), row))
+                left.discard(tag_of_damaged(left, PROTECTED.index(table), row))
         return left
 
-    def take(self, bad: Bad, table: Table, old: Any, new: Any) -> None:
+    def note_restored(self, bad: Bad, table: Table, old: Any, new: Any) -> None:
         """Note that a row was restored; `old` is the damaged one, None if it was missing."""
         self.fixes.append(Fix(table, old, new))
         for rows in (bad, self.sound) if old is not None else ():
@@ -137,7 +137,7 @@ def recovered(stored: Stored) -> Recovered:
     return made
 
 
-def known(lost: Collection[int], number: int, row: Any) -> int:
+def tag_of_damaged(lost: Collection[int], number: int, row: Any) -> int:
     """The tag of a damaged row: a lost one that fits its checksum, or else its place."""
     own = mark(number, row)
     for bits in (0xFFFFFFFF << 32, 0xFFFFFFFF):
@@ -173,14 +173,14 @@ class _Group(NamedTuple):
             data = parity.bytes_of(whole)
         except (OverflowError, MemoryError):
             return None
-        return None if data is None else _proven(unpacked(made.stored.key, data), lost)
+        return None if data is None else _if_proven(unpacked(made.stored.key, data), lost)
 
 
 def _groups(made: Recovered) -> list[_Group]:
     return [_Group(row, parity.tags_of(row.tags)) for row in made.sound[PARITY]]
 
 
-def _proven(found: tuple[Table, Any] | None, lost: int) -> tuple[Table, Any] | None:
+def _if_proven(found: tuple[Table, Any] | None, lost: int) -> tuple[Table, Any] | None:
     if found is None or unsound(*found):
         return None
     table, row = found
@@ -194,18 +194,18 @@ def _by_parity(made: Recovered, bad: Bad) -> bool:
         lost = group.missing(made)
         if len(lost) != 1:
             continue
-        found = _repieced(made, bad, group, lost[0]) or group.rebuilt(made, lost[0])
+        found = _rebuilt_piece(made, bad, group, lost[0]) or group.rebuilt(made, lost[0])
         if found is not None:
             table, row = found
-            old = _replaced(bad[table], table, row)
+            old = _damaged_twin(bad[table], table, row)
             if old is None:  # one that was put there, with a checksum that fits
-                old = _replaced(made.sound[table], table, row)
-            made.take(bad, table, old, row)
+                old = _damaged_twin(made.sound[table], table, row)
+            made.note_restored(bad, table, old, row)
             progress = True
     return progress
 
 
-def _repieced(made: Recovered, bad: Bad, group: _Group, lost: int) -> tuple[Table, Any] | None:
+def _rebuilt_piece(made: Recovered, bad: Bad, group: _Group, lost: int) -> tuple[Table, Any] | None:
     """A large row of which one piece is damaged: rebuild that piece from the XOR of all."""
     if len(group.tags) != 1 or len(group.row.data) != PIECE:
         return None
@@ -224,13 +224,13 @@ def _repieced(made: Recovered, bad: Bad, group: _Group, lost: int) -> tuple[Tabl
                 if right.bit_length() > 8 * len(piece):
                     continue
                 tried = data[:start] + right.to_bytes(len(piece), "little") + data[start + PIECE :]
-                found = _proven(unpacked(made.stored.key, tried), lost)
+                found = _if_proven(unpacked(made.stored.key, tried), lost)
                 if found is not None:
                     return found
     return None
 
 
-def _replaced(rows: Sequence[Any], table: Table, new: Any) -> Any:
+def _damaged_twin(rows: Sequence[Any], table: Table, new: Any) -> Any:
     """The damaged row that a restored one replaces: the one with its key, or else its checksum."""
     own = key_of(table, new)
     same = [row for row in rows if key_of(table, row) == own]
@@ -243,6 +243,6 @@ def _by_flips(made: Recovered, bad: Bad) -> bool:
         for row in rows:
             found = flipped_back(table, row)
             if found is not None:
-                made.take(bad, table, row, found)
+                made.note_restored(bad, table, row, found)
                 progress = True
     return progress

@@ -64,7 +64,7 @@ class Heal(NamedTuple):
         return cls(kind, *(str(text).encode(errors="replace").decode() for text in texts))
 
 
-_UNSEEN = (
+_LOSSES = (
     "SELECT kind, channel, checkpoint FROM wyrd_heals WHERE thread = ? AND acknowledged_at IS NULL "
     "AND kind <> 'exact' ORDER BY healed_at, id"
 )
@@ -72,11 +72,11 @@ _MOST_SAID = 3
 _SEEN = "UPDATE wyrd_heals SET acknowledged_at = ? WHERE thread = ? AND id = ?"
 
 
-def unseen(dialect: str, thread_id: str) -> Script[list[str]]:
+def losses(dialect: str, thread_id: str) -> Script[list[str]]:
     """What a thread lost to damage, in words, as far as nobody has acknowledged it."""
     thread = yield from thread_row(dialect, thread_id)
     found: dict[str, None] = {}
-    for kind, channel, checkpoint in (yield Query(_UNSEEN, (thread.key,))):
+    for kind, channel, checkpoint in (yield Query(_LOSSES, (thread.key,))):
         what = f" of {given(channel)}" if channel else ""
         found[f"checkpoint {given(checkpoint)}{what}: {_DONE.get(kind, kind)}"] = None
     more = len(found) - _MOST_SAID
@@ -140,7 +140,7 @@ class Healer:
         self.hooks = hooks
         dialect = engine.driver.dialect
         engine.healer = self
-        engine.mend = lambda key: mend.mended_by_key(dialect, key)
+        engine.mend = lambda key: mend.restore_by_key(dialect, key)
 
     def script(
         self, thread_ids: Sequence[str], gives_up: bool
@@ -151,7 +151,7 @@ class Healer:
             if gives_up:
                 heals = yield from mend.salvaged(dialect, thread_id, self._codec())
             else:
-                heals = yield from mend.mended(dialect, thread_id)
+                heals = yield from mend.restore(dialect, thread_id)
             if heals:
                 found.append((thread_id, heals))
         return found
@@ -170,7 +170,7 @@ class Healer:
                     "id": _id(heal), "kind": heal.kind, "channel": heal.channel, "what": heal.what,
                 },
             )
-            for thread_id, heals in (found if self.hooks.hear("heal") else ())
+            for thread_id, heals in (found if self.hooks.has("heal") else ())
             for heal in heals
         ))  # fmt: skip
 

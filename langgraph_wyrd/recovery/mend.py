@@ -18,7 +18,7 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
 from langgraph_wyrd.recovery import damaged_rows
 from langgraph_wyrd.recovery.damaged_rows import TABLES as RECOVERED
-from langgraph_wyrd.recovery.damaged_rows import Fix, Recovered, is_write, known, recovered
+from langgraph_wyrd.recovery.damaged_rows import Fix, Recovered, is_write, recovered, tag_of_damaged
 from langgraph_wyrd.recovery.flipped_bits import flipped_back
 from langgraph_wyrd.recovery.healer import Heal, record
 from langgraph_wyrd.storage import tables
@@ -43,7 +43,7 @@ class Place(NamedTuple):
     wrong: tables.ThreadRow | None = None
 
 
-def located(dialect: str, thread_id: str) -> Script[Place | None]:
+def place_of_thread(dialect: str, thread_id: str) -> Script[Place | None]:
     """The key of a thread, also where its own row is missing or says something else."""
     row = yield from stored_row(dialect, thread_id)
     if dialect == "postgres":
@@ -81,7 +81,7 @@ def locked(
     dialect: str, thread_id: str, *, lock: bool = True
 ) -> Script[tuple[Place, Recovered] | None]:
     """A thread's rows after recovery, with its row locked."""
-    place = yield from located(dialect, thread_id)
+    place = yield from place_of_thread(dialect, thread_id)
     if place is None:
         return None
     if lock:
@@ -126,7 +126,7 @@ def remade(found: Recovered, row: tables.ThreadRow | None) -> tables.ThreadRow |
     if rows:
         wrong.add("deleted_at")
     whole = not found.absent and all(table is not tables.CHECKPOINTS for table, _ in found.broken)
-    if whole and (roots or row.head is None):  # without any root the head is lost: see `_headed`
+    if whole and (roots or row.head is None):  # without any root the head is lost: see `_move_head`
         wrong.add("head")
     return row._replace(**{name: getattr(blank, name) for name in wrong})
 
@@ -160,23 +160,23 @@ def _user(found: Recovered) -> str | None:
 # ---- mending
 
 
-def mended(dialect: str, thread_id: str) -> Script[list[Heal]]:
+def restore(dialect: str, thread_id: str) -> Script[list[Heal]]:
     """Write back what can be restored of a thread; what that was."""
     opened = yield from locked(dialect, thread_id)
     if opened is None:
         return []
     place, found = opened
-    heals = yield from applied(place, found)
+    heals = yield from write_back(place, found)
     return (yield from _recorded(found, heals))
 
 
-def mended_by_key(dialect: str, key: tables.Key) -> Script[None]:
+def restore_by_key(dialect: str, key: tables.Key) -> Script[None]:
     """The same within a script that changes rows of a thread; the thread's own row, which it may
     have changed already, is left as it is."""
     rows = yield Query("SELECT thread_id FROM wyrd_threads WHERE key = ?", (key,))
     if rows:
         found = recovered((yield from damaged_rows.read(dialect, key, rows[0][0], None)))
-        heals = yield from applied(None, found)
+        heals = yield from write_back(None, found)
         if found.absent:  # the groups that name them are replaced
             heals.append(Heal("left_out", "", "", "", absent(found)))
         yield from _recorded(found, heals)
@@ -199,7 +199,7 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
     if opened is None:
         return []
     place, found = opened
-    heals = yield from applied(place, found)
+    heals = yield from write_back(place, found)
     lost = set(found.lost)
     places = {place_of(row.ns, row.id) & ~1: row for row in found.sound[tables.CHECKPOINTS]}
     for each in filter(is_write, found.absent):
@@ -211,7 +211,7 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
     for table, row in found.broken:
         if table not in PROTECTED:
             continue
-        own = known(lost, PROTECTED.index(table), row)
+        own = tag_of_damaged(lost, PROTECTED.index(table), row)
         lost.add(own)
         if table is tables.WRITES:
             lost.discard(own)
@@ -227,13 +227,13 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
             if not unsound(table, fixed):
                 lost.discard(own)
                 found.sound[table].append(fixed)
-    moved = yield from _headed(found)
+    moved = yield from _move_head(found)
     heals += moved
     for row in [*found.sound[tables.WRITES]]:
         if (row.ns, row.checkpoint, row.task) in again and not _answers(codec, row):
             found.sound[tables.WRITES].remove(row)
             yield Command(delete(tables.WRITES, *tables.WRITES.key), [key_of(tables.WRITES, row)])
-    yield from regrouped(found, lost)
+    yield from group_anew(found, lost)
     if moved:
         thread = yield from thread_row(dialect, thread_id)
         with suppress(KeyMissing, CheckpointDamaged):
@@ -241,7 +241,7 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
     return (yield from _recorded(found, heals))
 
 
-def _headed(found: Recovered) -> Script[list[Heal]]:
+def _move_head(found: Recovered) -> Script[list[Heal]]:
     """Have the newest checkpoint that is there be the head, where the head is missing for good."""
     rows = yield Query("SELECT head FROM wyrd_threads WHERE key = ?", (found.stored.key,))
     ((newest,),) = yield Query(NEWEST, (found.stored.key,))
@@ -273,10 +273,10 @@ def without_events(row: tables.CheckpointRow) -> tables.CheckpointRow:
     return made._replace(events_sum=summed(tables.CHECKPOINTS, made).events_sum)
 
 
-def applied(place: Place | None, found: Recovered) -> Script[list[Heal]]:
+def write_back(place: Place | None, found: Recovered) -> Script[list[Heal]]:
     """Store what recovery restored; with `place`, the thread's own row as well."""
     stored = found.stored
-    heals = [_said(fix) for fix in found.fixes]
+    heals = [_heal_of(fix) for fix in found.fixes]
     # A row whose key is right stays where it is. The others are taken away first, then put where
     # they belong: they may stand in each other's places.
     for fix in found.fixes:
@@ -299,14 +299,14 @@ def applied(place: Place | None, found: Recovered) -> Script[list[Heal]]:
         heals += [Heal.of("exact", row.ns, row.checkpoint, "", what) for row in snapshots]
     if place is not None:
         heals += yield from _thread_row(place, found)
-        heals += yield from _flipped_back(stored.key)
+        heals += yield from _restore_flipped(stored.key)
     heals += yield from _groups(found)
     if heals:
         yield search.forget(stored.key)
     return heals
 
 
-def _flipped_back(key: tables.Key) -> Script[list[Heal]]:
+def _restore_flipped(key: tables.Key) -> Script[list[Heal]]:
     """Turn back single bits of the thread's rows that are in no group: labels, users' values."""
     heals: list[Heal] = []
     for table in tables.TABLES.values():
@@ -326,7 +326,7 @@ def absent(found: Recovered) -> str:
     return "1 row is missing" if count == 1 else f"{count:,} rows are missing"
 
 
-def _said(fix: Fix) -> Heal:
+def _heal_of(fix: Fix) -> Heal:
     what = f"a row of {fix.table.name} was {'missing' if fix.old is None else 'damaged'}"
     if fix.table in (tables.CHECKPOINTS, tables.WRITES, tables.SNAPSHOTS):
         id = fix.new.id if fix.table is tables.CHECKPOINTS else fix.new.checkpoint
@@ -363,7 +363,7 @@ def _groups(found: Recovered) -> Script[list[Heal]]:
     lost = found.lost or any(table in PROTECTED for table, _ in found.broken)
     if lost or (not bad and ungrouped(found) == 0 and any(row.name for row in groups)):
         return []
-    yield from regrouped(found)
+    yield from group_anew(found)
     if not bad:
         return []
     what = "the parity of its rows was damaged"
@@ -380,7 +380,7 @@ def ungrouped(found: Recovered) -> int:
     return sum(1 for each in found.tagged if each not in held)
 
 
-def regrouped(found: Recovered, lost: Collection[int] = ()) -> Script[None]:
+def group_anew(found: Recovered, lost: Collection[int] = ()) -> Script[None]:
     """Put all sound rows of a thread into new groups; `lost`: the tags of those that are not."""
     rows = [(number, row) for number, table in enumerate(PROTECTED) for row in found.sound[table]]
     yield from regroup(found.stored.key, found.stored.thread_id, rows, sorted(lost))
