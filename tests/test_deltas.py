@@ -26,6 +26,8 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
+from langgraph_wyrd.codec.delta import Value, fresh_places, operation, whole
+from langgraph_wyrd.codec.values import Codec, counted
 from tests.conftest import Backend
 from tests.odd_values import (
     Ciphered,
@@ -246,6 +248,80 @@ edits = st.lists(
 )
 which = st.integers(0, 2**16)  # the nth of what there is
 sources = st.sampled_from(["live", "live", "loaded", "copied"])
+
+# ---- operations
+
+UNCHANGED: list[Any] = [
+    *([HumanMessage(f"m{n}", id=str(n)) for n in range(count)] for count in (0, 1, 31, 32, 33, 64)),
+    [{"n": n} for n in range(40)],
+    [1, 2.5, None, True],
+    [Point(1), "text"],
+    {"a": [1], "b": HumanMessage("in a dict")},
+    {},
+    {1: "not text"},
+    _DeltaSnapshot([HumanMessage("m", id="1")]),
+    _DeltaSnapshot({"a": 1}),
+    _DeltaSnapshot("text"),
+]
+
+
+@pytest.mark.parametrize("place", range(len(UNCHANGED)))
+def test_what_did_not_change_is_no_operation(place: int) -> None:
+    """An equal value is not stored again; as a DeltaChannel's snapshot it is another value."""
+    codec, value = Codec(JsonPlusSerializer()), UNCHANGED[place]
+    made, mark = operation(codec, None, value, "c")
+    assert made is not None
+    assert operation(codec, mark, copy.deepcopy(value), "c") == (None, mark)
+    other = value.value if isinstance(value, _DeltaSnapshot) else _DeltaSnapshot(value)
+    changed, _ = operation(codec, mark, other, "c")
+    assert changed is not None
+    held = Value(codec)
+    held.apply(made)
+    held.apply(changed)
+    assert_same(held.get(), as_serde_gives(codec.serde, other))
+
+
+@pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 100])
+@pytest.mark.parametrize("more", [1, 2, 40])
+def test_an_appended_list_is_one_edit(count: int, more: int) -> None:
+    """Only what is behind the list that was there is packed, and its places are known."""
+    codec = Codec(JsonPlusSerializer())
+    before = [HumanMessage(f"m{n}", id=str(n)) for n in range(count)]
+    after = [*before, *(HumanMessage(f"m{n}", id=f"more{n}") for n in range(more))]
+    mark = operation(codec, None, before, "c")[1]
+    made, mark_after = operation(codec, mark, after, "c")
+    assert made is not None
+    ((keep, cut, parts),) = made[2]
+    assert (made[0], keep, cut, counted(parts)) == ("s", count, 0, more)
+    assert fresh_places(made, mark, mark_after) == [*range(count, count + more)]
+    assert mark_after == operation(codec, None, after, "c")[1]._replace(size=mark_after.size)
+
+
+def test_many_edits_are_one() -> None:
+    """Beyond 32 places the stretch between the first and the last is stored anew, in one piece."""
+    codec = Codec(JsonPlusSerializer())
+    before = [{"n": n} for n in range(200)]
+    for places, edits in ((range(10, 190, 9), 20), (range(10, 190, 4), 1)):
+        after = [{"n": -n} if n in places else held for n, held in enumerate(before)]
+        made, _ = operation(codec, operation(codec, None, before, "c")[1], after, "c")
+        assert made is not None
+        assert len(made[2]) == edits
+        assert min(keep for keep, _, _ in made[2]) == 10
+        value = Value(codec)
+        value.apply(whole(codec, before, "c"))
+        value.apply(made)
+        assert value.get() == after
+
+
+def test_an_edit_that_does_not_fit_is_refused() -> None:
+    """A wrong list is never made of it."""
+    codec = Codec(JsonPlusSerializer())
+    value = Value(codec)
+    value.apply(whole(codec, [{"n": 1}], "c"))
+    value.apply(["s", False, [[1, 1, []]]])
+    with pytest.raises(ValueError, match="does not fit"):
+        value.get()
+
 
 # ---- the property
 

@@ -22,6 +22,7 @@ from langgraph_wyrd.port import copy
 from tests.conftest import Backend
 from tests.damage import Agent, Rows, at, talk
 from tests.handmade import config, new_id, put
+from tests.outside import raw
 from tests.programs import played
 from tests.story import Teller
 
@@ -73,6 +74,16 @@ def test_numbers_of_any_size_are_sound(durable: Backend, value: Any) -> None:
     assert saver.verify().ok, str(saver.verify())
     Rows(durable.url, "wyrd_context").run("UPDATE {} SET value = '1e299'")
     assert [each.table for each in saver.verify().findings] == ["wyrd_context"]
+
+
+def test_threads_whose_working_state_was_never_read(durable: Backend) -> None:
+    """With pillars=False nothing is shown of them, and that is no damage; a saver that reads
+    working states notes that it will."""
+    saver = durable.open(pillars=False)
+    talk(saver, "t", 1, last="approve this")
+    assert not saver.verify().findings
+    (found,) = durable.open().verify().findings
+    assert (found.place, found.damage) == ("its working state", False)
 
 
 # Random programs, forks and subgraphs included.
@@ -462,3 +473,85 @@ def test_rows_of_no_thread(made: Backend) -> None:
     assert {each.table for each in report.damages if not each.repaired} == kept
     assert {each.table for each in saver.verify().damages} == kept
     assert saver.verify("t").ok
+
+
+def values(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows without what the database makes itself, in an order of their own."""
+    made = [{k: v for k, v in row.items() if k not in ("row", "committed")} for row in rows]
+    return sorted(made, key=repr)
+
+
+def test_a_row_that_moved_to_no_thread(made: Backend) -> None:
+    """It is restored where it belongs, and what stands elsewhere is removed."""
+    key = Rows(made.url, "wyrd_threads").all("WHERE thread_id = 'u'")[0]["key"]
+    nowhere = key + 1 if isinstance(key, int) else b"x" * 16
+    rows = Rows(made.url, "wyrd_writes")
+    sound = rows.all("WHERE thread = ?", key)
+    where = "thread = ? AND task = ? AND seq = ?"
+    moved = (key, sound[0]["task"], sound[0]["seq"])
+    assert rows.run(f"UPDATE {{}} SET thread = ? WHERE {where}", nowhere, *moved) == 1
+    saver = made.open()
+    assert ("wyrd_writes", None, "a row of no thread") in {
+        (each.table, each.thread_id, each.place) for each in saver.verify().findings
+    }
+    assert saver.verify(repair=True).ok
+    assert not saver.verify().findings
+    assert not rows.all("WHERE thread = ?", nowhere)
+    assert values(rows.all("WHERE thread = ?", key)) == values(sound)
+
+
+# ---- remedies
+
+
+REMEDIES = [
+    ("wyrd_labels", "seq = seq + 1024", "can be restored to the byte"),
+    ("wyrd_labels", "seq = seq + 9911", "stays: what it held is lost"),
+    ("wyrd_search", "text = 'never'", "a repair makes it again from what it is derived of"),
+]
+
+
+@pytest.mark.parametrize(("table", "how", "remedy"), REMEDIES)
+def test_what_a_repair_can_do(made: Backend, table: str, how: str, remedy: str) -> None:
+    """A finding says what a repair does about it, and the repair does that."""
+    saver = made.open()
+    saver.thread("t").label("here")
+    assert saver.threads(text="turn 1")
+    saver.close()
+    rows = Rows(made.url, table)
+    sound = rows.all()
+    assert rows.run(f"UPDATE {{}} SET {how}")
+    damaged = rows.all()
+    saver = made.open()
+    found = saver.verify().findings
+    assert {(each.table, each.what, each.remedy) for each in found} == {
+        (table, "it fails its checksum", remedy)
+    }
+    assert saver.verify(repair=True).ok != remedy.startswith("stays")
+    assert saver.threads(text="turn 1")
+    assert rows.all() == (damaged if remedy.startswith("stays") else sound)
+
+
+def test_a_file_whose_pages_are_damaged(sqlite: Backend) -> None:
+    """What SQLite finds in its file is reported, and no repair is tried above it."""
+    saver = sqlite.open()
+    talk(saver, "t", 1)
+    saver.close()
+    index = ("wyrd_threads_read_by",)
+    with raw(sqlite.url) as connection:
+        held = connection.execute("SELECT * FROM sqlite_master WHERE name = ?", index).fetchone()
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("DELETE FROM sqlite_master WHERE name = ?", index)
+    saver = sqlite.open()
+    talk(saver, "u", 1)
+    saver.close()
+    with raw(sqlite.url) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", held)
+    saver = sqlite.open()
+    found = saver.verify(repair=True).findings
+    assert {(each.table, each.thread_id, each.place) for each in found} == {
+        ("the file", None, "pages")
+    }
+    assert any("missing from index wyrd_threads_read_by" in each.what for each in found)
+    assert not any(each.repaired or each.repairable for each in found)
+    assert saver.verify(pages=False).ok

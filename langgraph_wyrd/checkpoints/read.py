@@ -464,7 +464,12 @@ def lineage(
             if not found.path:
                 break  # a pruned parent is an end like any other
             line.key = found.path[0].thread
-            held = _values_along(codec, found, wants)
+            try:
+                held = _values_along(codec, found, wants)
+            except CheckpointDamaged:  # the path ends nowhere; writes are there up to its end
+                if lenient is None:
+                    raise
+                held = {row.id: (row.parent, {}) for row in found.path}
         line.ids.append(current)
         line.wants.append(wants)
         current, there = held[current]

@@ -7,6 +7,7 @@ is read as well. Where a checkpoint can't be restored, its nearest intact ancest
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
@@ -20,7 +21,8 @@ from langgraph_wyrd.recovery.flipped_bits import flipped_back
 from langgraph_wyrd.recovery.healer import Heal
 from langgraph_wyrd.recovery.mend import absent, locked, remade, without_events
 from langgraph_wyrd.storage import tables
-from langgraph_wyrd.storage.names import given
+from langgraph_wyrd.storage.names import given, stored
+from langgraph_wyrd.storage.parity import place_of
 from langgraph_wyrd.storage.rows import fetch, unsound
 from langgraph_wyrd.storage.scripts import Script
 
@@ -67,10 +69,10 @@ class Lenient:
         thread = yield from self._thread(thread_id)
         if thread is None:
             return Found(), ()
-        id = thread.latest(ns) if id is None else id
         if id is None:
-            return Found(thread.row), ()
-        return thread.found(ns, id), thread.again(ns, id)
+            newest = thread.newest(ns)
+            id = "" if newest is None else stored(newest.id, "checkpoint_id")
+        return thread.line(ns, id), thread.again(ns, id)
 
     def one(self, thread_id: str, ns: str, id: str) -> Script[read.Read | None]:
         """A checkpoint of a list; None if it can't be read."""
@@ -99,13 +101,9 @@ class _Thread:
         self.drops: list[tuple[str, str]] = []
         self._rows = {(row.ns, row.id): row for row in found.sound[tables.CHECKPOINTS]}
         self._lost: dict[tuple[str, str], Any] = {}
-        self._snapshots: dict[tuple[str, str, int], list[Any]] = {}
-        for row in sorted(found.sound[tables.SNAPSHOTS], key=lambda row: row.channel):
-            place = (row.ns, row.checkpoint, row.stamp)
-            if row.channel == "":  # the one that names the others
-                self._snapshots[place] = [row]
-            elif place in self._snapshots:
-                self._snapshots[place].append(row)
+        self._snapshots: defaultdict[tuple[str, str, int], list[Any]] = defaultdict(list)
+        for row in found.sound[tables.SNAPSHOTS]:
+            self._snapshots[row.ns, row.checkpoint, row.stamp].append(row)
         for table, row in found.broken:
             if table is tables.CHECKPOINTS:
                 if unsound(table, row) == ("events_sum",):  # its values are whole
@@ -143,8 +141,6 @@ class _Thread:
         """The latest checkpoint, or its nearest intact ancestor; None if nothing can be read."""
         wanted = self.latest(ns)
         if wanted is None:
-            if self._found.absent or self._found.broken:
-                self.note("empty", ns, "", "its checkpoints are lost")
             return None
         made, _ = self._nearest(ns, wanted)
         if made is None:
@@ -235,6 +231,18 @@ class _Thread:
             row = None if row.built_on is None else self._rows.get((ns, row.built_on))
         writes = self._found.sound[tables.WRITES]
         made.writes = [each for each in writes if (each.ns, each.checkpoint) == (ns, id)]
+        return made
+
+    def line(self, ns: str, id: str) -> Found:
+        """The same for who follows the parents of checkpoints: a damaged row is known by its id,
+        and still names its parent."""
+        made = self.found(ns, id)
+        if not made.path:
+            lost, own = self._lost.get((ns, id)), place_of(ns, id) | 1
+            made.path = [] if lost is None else [lost]
+            if lost is not None or any(each & 0xFFFFFFFF == own for each in self._found.absent):
+                what = "it can't be read: DeltaChannels may lack what was written before it"
+                self.note("left_out", ns, id, what)
         return made
 
     def again(self, ns: str, id: str) -> frozenset[str]:

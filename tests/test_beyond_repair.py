@@ -1,0 +1,159 @@
+"""Rows that nothing restores: what a load gives instead, and what a repair gives up."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.channels import DeltaChannel
+from langgraph.graph import START, StateGraph
+
+from langgraph_wyrd.checkpoints import snapshots
+from langgraph_wyrd.errors import CheckpointDamaged
+from tests.conftest import Backend
+from tests.damage import Rows, at, extend, talk
+from tests.sealed import ring
+
+Call = Callable[..., Any]
+
+
+def lose(url: str, table: str, *ids: str, column: str | None = "delta") -> None:
+    """Leave nothing of a column of some rows, or (None) delete them, and all parity."""
+    rows, key = Rows(url, table), "id" if table == "wyrd_checkpoints" else "task"
+    for id in ids:
+        if column is None:
+            assert rows.run(f"DELETE FROM {{}} WHERE {key} = ?", id)
+        else:
+            assert rows.run(f"UPDATE {{}} SET {column} = ? WHERE {key} = ?", b"\0", id)
+    Rows(url, "wyrd_parity").run("DELETE FROM {}")
+
+
+class Long(TypedDict, total=False):
+    trace: Annotated[list[str], DeltaChannel(extend, snapshot_frequency=1000)]
+    n: Annotated[int, operator.add]
+    text: str
+
+
+def grown(saver: Any) -> list[str]:
+    """Ten turns with a DeltaChannel, and with snapshots of ours; the ids, oldest first."""
+    builder = StateGraph(Long).add_edge(START, "a")
+    builder.add_node("a", lambda state: {"trace": [f"m{state['n']}"], "n": 1, "text": "x" * 900})
+    graph: Any = builder.compile(saver)
+    for _ in range(10):
+        graph.invoke({"n": 0}, at("t"))
+    return sorted(entry.checkpoint_id for entry in saver.thread("t").history())
+
+
+@pytest.fixture
+def snapped(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> tuple[Backend, list[str], int]:
+    """A thread, the ids of its checkpoints, and which of them has the newest snapshot."""
+    monkeypatch.setattr(snapshots, "SLACK", 2500)
+    with durable.open() as saver:
+        ids = grown(saver)
+    made = {row["checkpoint"] for row in Rows(durable.url, "wyrd_snapshots").all()}
+    return durable, ids, ids.index(max(made))
+
+
+async def test_what_is_older_than_a_snapshot_costs_nothing_newer(snapped: Any, call: Call) -> None:
+    """Checkpoints before a snapshot may be lost: those behind it are read from it, also by a load
+    that met damage."""
+    backend, ids, at_snapshot = snapped
+    saver = backend.open()
+    head = saver.get_tuple(at("t"))
+    saver.put_writes(head.config, [("text", "written")], "task")
+    saver.close()
+    lose(backend.url, "wyrd_checkpoints", *ids[:at_snapshot])
+    lose(backend.url, "wyrd_writes", "task", column="payload")
+    saver = backend.open()
+    found = await call(saver, "get_tuple", at("t"))
+    assert found.checkpoint == head.checkpoint
+    heals = await call(saver.thread("t"), "heals")
+    assert [heal.what for heal in heals] == ["what task task wrote is damaged"]
+
+
+@pytest.mark.parametrize("how", ["damaged", "deleted"])
+async def test_a_delta_channel_whose_ancestors_are_lost(snapped: Any, how: str, call: Call) -> None:
+    """A damaged ancestor still leads to what was written before it. Where it was deleted the
+    channel begins behind it. Both are recorded, as nobody knows what the row held."""
+    backend, ids, at_snapshot = snapped
+    gone = ids[at_snapshot - 2 : at_snapshot]
+    lose(backend.url, "wyrd_checkpoints", *gone, column="delta" if how == "damaged" else None)
+    saver = backend.open()
+    assert (await call(saver, "get_tuple", at("t"))).checkpoint["id"] == ids[-1]
+    for id in (None, ids[-1]):
+        asked = {"config": at("t", id), "channels": ["trace"]}
+        history = (await call(saver, "get_delta_channel_history", **asked))["trace"]
+        written = [item for _, _, value in history["writes"] for item in value]
+        every = [f"m{n}" for n in range(10)]
+        assert written == (every if how == "damaged" else every[-len(written) :])
+        assert 0 < len(written) < 10 or how == "damaged"
+    heals = await call(saver.thread("t"), "heals")
+    lost = {heal.checkpoint_id for heal in heals if "DeltaChannels" in heal.what}
+    assert lost == ({*gone} if how == "damaged" else set())
+
+
+async def test_a_checkpoint_without_any_before_it(durable: Backend, call: Call) -> None:
+    """One that is asked for by its id and can't be read raises, whether or not there is another
+    to go on from; one that never was is None."""
+    with durable.open() as saver:
+        talk(saver, "t", 1)
+        ids = sorted(entry.checkpoint_id for entry in saver.thread("t").history())
+    lose(durable.url, "wyrd_checkpoints", ids[0])
+    saver = durable.open()
+    with pytest.raises(CheckpointDamaged, match=ids[0]) as raised:
+        await call(saver, "get_tuple", at("t", ids[0]))
+    assert raised.value.ancestor is None
+    never = f"{ids[0][:-1]}{'0' if ids[0][-1] != '0' else '1'}"
+    assert await call(saver, "get_tuple", at("t", never)) is None
+
+
+@pytest.mark.parametrize("keys", [True, False])
+async def test_a_repair_takes_all_that_a_task_wrote_but_its_answers(
+    durable: Backend, call: Call, keys: bool
+) -> None:
+    """The task runs again as a whole. An answer that somebody gave it stays, and so does what
+    nobody can tell from one, as the keys are missing."""
+    saver = durable.open(**ring("old"))
+    talk(saver, "t", 1)
+    head = saver.get_tuple(at("t"))
+    for task in ("plain", "answered"):
+        saver.put_writes(head.config, [("report", task)], task)
+        other = "__resume__" if task == "answered" else "log"
+        saver.put_writes(head.config, [(other, ["more"])], task)
+    saver.close()
+    rows = Rows(durable.url, "wyrd_writes")
+    for task in ("plain", "answered"):
+        first = min(row["seq"] for row in rows.all("WHERE task = ?", task))
+        rows.run("UPDATE {} SET payload = ? WHERE task = ? AND seq = ?", b"\0", task, first)
+    Rows(durable.url, "wyrd_parity").run("DELETE FROM {}")
+    saver = durable.open(**(ring("old") if keys else {}))
+    report = await call(saver, "verify", "t", repair=True)
+    assert {each.repaired for each in report.damages if each.table == "wyrd_writes"} == {True}
+    left = {row["task"] for row in rows.all("WHERE task IN ('plain', 'answered')")}
+    assert left == ({"answered"} if keys else {"plain", "answered"})
+    saver = durable.open(**ring("old"))
+    assert {heal.channel for heal in saver.thread("t").heals()} == {"plain", "answered"}
+
+
+@pytest.mark.parametrize("column", ["payload", "sum"])
+async def test_what_is_damaged_is_told_from_what_is_missing(
+    durable: Backend, call: Call, column: str
+) -> None:
+    """Of two rows of one group, one damaged and one deleted, `verify` says which is which, be it
+    by their checksums or by their checkpoints."""
+    with durable.open() as saver:
+        talk(saver, "t", 2)
+        ids = sorted(entry.checkpoint_id for entry in saver.thread("t").history())
+        head = saver.get_tuple(at("t"))
+        saver.put_writes(head.config, [("report", "r")], "task")
+    Rows(durable.url, "wyrd_checkpoints").run("DELETE FROM {} WHERE id = ?", ids[1])
+    value: Any = b"\0" if column == "payload" else 7
+    rows = Rows(durable.url, "wyrd_writes")
+    rows.run(f"UPDATE {{}} SET {column} = ? WHERE task = 'task'", value)
+    found = (await call(durable.open(), "verify", "t")).findings
+    assert {(each.table, each.what) for each in found} >= {
+        ("wyrd_parity", "1 row that its parity names can't be found"),
+        ("wyrd_writes", "it fails its checksum"),
+    }
