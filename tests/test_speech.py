@@ -73,6 +73,8 @@ AGENT = [
     ("Which one do you prefer: A or B?", "asks"),
     ("To continue I need the API key.", "asks"),
     ("Hope that helps!", "courtesy"),
+    ("Right, and your PIN as well please.", "asks"),
+    ("One moment please.", "begins"),
     ("The shelves are up. The lamp is still in its box, that's the next step.", "begins"),
     ("Two letters found. I keep searching, the parish archive comes last.", "begins"),
     ("I have asked the printer and will call you as soon as he answers.", "begins"),
@@ -160,6 +162,12 @@ PERSON = [
     ("laisse tomber, je l'imprime moi-même à la bibliothèque", "stop"),
     ("先别打印了,明天我自己去", "stop"),
     ("ok leave it for now, i'll ask my brother", "stop"),
+    ("ich möchte einen Zaun streichen", "wish"),
+    ("je voudrais un devis", "wish"),
+    ("quiero un turno", "wish"),
+    ("preciso de um orçamento", "wish"),
+    ("vorrei un preventivo", "wish"),
+    ("ik wil graag een offerte", "wish"),
 ]
 
 

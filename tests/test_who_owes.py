@@ -113,6 +113,25 @@ def test_small_answers_thanks_and_goodbyes_are_no_requests(talk: Talk, words: st
     assert (owed(state), aim(state), state.status) == ([], None, "done")
 
 
+def test_greetings_and_answers_to_an_agent_that_leads_are_no_requests(talk: Talk) -> None:
+    """A name, a number: who answers what an agent asks on its own wants nothing yet."""
+    led = [
+        "P Hi",
+        "A Hello! Your loan is due. What is your name?",
+        "P Ada Jones",
+        "A And your PIN?",
+    ]
+    state = talk(*led)
+    assert (owed(state), aim(state)) == ([], None)
+    state = talk(*led, "P it is 4711, can I pay in two parts?")
+    assert (owed(state), aim(state)) == (["m5"], "m5")
+    for asked, wish in (
+        ("Hallo, wie kann ich Ihnen helfen?", "Ein Freund und ich wollen ins Kino."),
+        ("¿En qué puedo ayudarle?", "Quiero un turno"),
+    ):
+        assert owed(talk(f"A {asked}", f"P {wish}")) == ["m2"]
+
+
 THREE = "P What does it cost? Is there a trial? Who is the owner?"
 
 

@@ -16,6 +16,7 @@ from langgraph_wyrd.extraction.owed import (
     ASIDE,
     CALLS,
     DELIVERED,
+    GREETING,
     LINE,
     MOST_PARTS,
     OPEN,
@@ -59,6 +60,9 @@ class Answers(Requests):
         """Words without a call: they ask, promise, refuse or answer."""
         turn = speech.turn(message.text)
         form = turn.form
+        if greeted := [each for each in self.requests if each.form == GREETING]:
+            source = self._source("answer", message)
+            self._settle(self.requests, "answered", source, "replies", greeted)
         about = " ".join(each.text for each in self.requests) if form in OPEN else ""
         if form == "asks" and turn.leave and self._is_more(turn, about):
             form = "offers"

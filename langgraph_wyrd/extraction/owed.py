@@ -25,6 +25,7 @@ LINE = 300  # characters of a description
 AIM = 500
 MOST_PARTS = 5  # questions of one message that are loops of their own
 REST = "rest"  # a request of which an answer left something out
+GREETING = "greeting"  # a request that any words of the agent answer
 ASIDE = "aside"  # a request that leaves what was wanted as it is
 DELIVERED = "answered at length"
 OVER = (DELIVERED, "refused", "called off")  # after these a question is a new aim

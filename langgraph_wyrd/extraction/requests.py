@@ -17,6 +17,7 @@ from langgraph_wyrd.extraction.messages import Message, read
 from langgraph_wyrd.extraction.owed import (
     AIM,
     ASIDE,
+    GREETING,
     LINE,
     LOOKED_BACK,
     MOST_PARTS,
@@ -132,7 +133,9 @@ class Requests(Owed):
             self._settle(self.requests, "answered", source, "replies")
             anew = True
         if not self.requests:
-            pass
+            leads = waited and not self.wanted and not asking.is_open_ended(asked)
+            if leads and not (heard.asks or said.redirect):
+                return  # a name, a number: the agent began the talk
         elif anew or (concrete and not said.adds):
             self._settle(self.requests, "replaced", source, "replies")
         elif waited:
@@ -211,7 +214,7 @@ class Requests(Owed):
             self._opens("request", name, shortened(part, LINE), heard.source, form)
 
     def _small(self, heard: _Heard) -> None:
-        """Thanks, a yes, a stop: small words that say nothing of their own."""
+        """A greeting, thanks, a yes, a stop: small words that say nothing of their own."""
         message, said, _, line, shown, source, form, waited, _, asked = heard
         if said.stop and (said.withdraws or not (waited and share(line, asked))):
             if self.requests or self.aim:
@@ -237,7 +240,7 @@ class Requests(Owed):
             else:
                 self._aims(message, line, source)
         elif not (self.wanted or self.view.previous.loops or said.thanks):
-            self._opens("request", message.id, shown, source)
+            self._opens("request", message.id, shown, source, GREETING)
 
     def _calls_off(self, source: Source) -> None:
         self._settle(self.requests, "called off", source, "replies")

@@ -27,8 +27,8 @@ from tests import servers
 from tests.outside import ROOT
 
 SAMPLE = (
-    "agents conformance contract edit encryption export failover damage feed fork "
-    "migrations placement limits processes replica resuming retention safe_types "
+    "agents back_and_forth conformance contract edit encryption export failover damage feed fork "
+    "migrations placement limits processes replica retention safe_types "
     "types_back upstream_behaviour verify working_state"
 )
 DEV = "postgres,notebook,agents,encryption,mcp,otel,terminal,ui"

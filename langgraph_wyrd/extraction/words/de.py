@@ -185,6 +185,8 @@ REDIRECT = (
     r"\bstatt\b",
 )
 WISHES = (
+    r"(?:ich|wir|mein \w+ und ich|ein \w+ von mir und ich) (?:mochten?|"
+    r"will|wollen|wollte|brauchen?|suchen?|wurden? gerne?|hatten? gerne?)\b",
     r"(?:konnen|konnten|konntest|kannst|wurden|wurdest|durfte|darf|kann|konnte) (?:sie|du|"
     r"ihr|ich|wir|man)\b",
     r"bitte (?!nicht\b|schon\b|sehr\b|um\b)\w+",
@@ -206,6 +208,7 @@ PROPOSES = (
 )
 CONDITIONS = r"^(?:sobald|wenn|falls|sofern|nachdem|sollten?)\b"
 OPEN = (
+    r"\b(?:wie (?:kann|darf) ich (?:\w+ )?(?:heute )?helfen|womit kann ich|was fuhrt (?:sie|dich))|"
     r"\b(?:was (?:genau )?(?:mochten|mochtest|wollen|willst|kann|darf|brauchen|brauchst|"
     r"soll)|worum (?:geht|handelt)|wobei|welches anliegen|"
     r"was ist das problem)\b(?!.*\b(?:stehen|heissen|kosten)\b)"

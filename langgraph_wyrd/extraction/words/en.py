@@ -402,6 +402,7 @@ CONDITIONS = (
     r"it|that|the)\b"
 )
 OPEN = (
+    r"\b(?:how (?:can|may|could) (?:i|we) (?:help|assist|be of)|what brings you)|"
     r"\bwhat (?:needs|has) (?:to be )?(?:doing|done|changing|fixing)\b|"
     r"\bwhat (?:exactly )?(?:would|do|can|did) (?:you|i) (?:like|want|need|do|"
     r"have in mind)(?: me| help)?(?: to)?(?: do| change| know| update| with| for you| fix|"

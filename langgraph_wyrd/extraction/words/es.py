@@ -164,6 +164,9 @@ REDIRECT = (
     r"\b(?:mira|miremos|busca|prueba|pon|usa|haz|manda|envia) mejor\b",
 )
 WISHES = (
+    r"(?:yo )?(?:quiero|quisiera|necesito|deseo|queria|querria|busco|me gustaria)\b",
+    r"(?:me |nos )?(?:puedes?|podrias?|podria|podemos)\b",
+    r"por ?fa(?:vor)?,? \w+",
     r"(?:y |tambien )?(?:como|por que|cuando|cuanto|cuantos|cual|cuales|donde|que|quien)\b.*",
 )
 POLITE = (
@@ -176,6 +179,8 @@ PROPOSES = (
 )
 CONDITIONS = r"^(?:si|cuando|una vez|en cuanto|tan pronto|despues de que)\b"
 OPEN = (
+    r"\b(?:(?:en|como) (?:que )?(?:(?:te|le|os|los) )?pu?e?d[oe]mos? (?:ayudar|asistir)|"
+    r"motivo de (?:tu|su) (?:visita|llamada|consulta))|"
     r"\b(?:que (?:necesitas?|deseas?|quieres?|te gustaria|le gustaria)|en que (?:consiste|"
     r"puedo)|cual es (?:el|tu|su) problema)\b"
 )

@@ -144,6 +144,11 @@ REDIRECT = (
     r"^(?:non\W+)*je (?:parlais|pensais a|voulais dire|faisais reference)\b",
 )
 WISHES = (
+    r"(?:je|j'|nous|on) ?(?:veux|voudrais|voudrions|souhaite|souhaiterais|"
+    r"cherche|aimerais|ai besoin|avons besoin)\b",
+    r"(?:pouvez|pourriez|peux|pourrais)[ -](?:vous|tu)\b",
+    r"(?:tu|vous) (?:peux|pourrais|pouvez|pourriez)\b",
+    r"(?:s'il (?:te|vous) plait|merci de),? \w+",
     r"(?:et |aussi,? )?(?:comment|pourquoi|quand|combien|quel(?:le)?s?|ou|qu'est-ce|qui|"
     r"est-ce que)\b.*",
 )
@@ -157,6 +162,7 @@ PROPOSES = (
 )
 CONDITIONS = r"^(?:si|des que|une fois|quand|lorsque|apres)\b"
 OPEN = (
+    r"\b(?:(?:comment|en quoi) (?:puis-je|peut-on|pouvons-nous) )|"
     r"\b(?:que (?:souhaitez|voulez|souhaites|veux|puis)|qu'est-ce que (?:vous|tu) (?:voulez|"
     r"veux|souhaitez|souhaites)|de quoi (?:avez|as|s'agit)|quel est (?:le|votre|"
     r"ton) (?:probleme|souci))\b"

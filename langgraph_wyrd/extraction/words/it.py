@@ -155,7 +155,12 @@ REDIRECT = (
     r"ripensandoci|meglio|veramente)\b",
     r"\binvece\b",
 )
-WISHES = (r"(?:e |anche )?(?:come|perche|quando|quanto|quanti|quale|quali|dove|cosa|chi|che)\b.*",)
+WISHES = (
+    r"(?:io )?(?:voglio|vorrei|vorremmo|desidero|cerco|mi servirebbe|mi serve|ho bisogno)\b",
+    r"(?:mi |ci )?(?:puoi|potresti|puo|potrebbe)\b",
+    r"per favore,? \w+",
+    r"(?:e |anche )?(?:come|perche|quando|quanto|quanti|quale|quali|dove|cosa|chi|che)\b.*",
+)
 POLITE = (
     r"(?:ci sono |qualche )?(?:novita|notizie)|(?:e )?(?:gia )?(?:fatto|pronto)|a che "
     r"punto (?:sei|siamo|e)|ci sei(?: ancora)?",
@@ -166,6 +171,7 @@ PROPOSES = (
 )
 CONDITIONS = r"^(?:se|quando|appena|una volta|non appena|dopo)\b"
 OPEN = (
+    r"\b(?:(?:come|in (?:che )?cosa) (?:posso|possiamo) (?:aiutar|esser))|"
     r"\b(?:(?:che )?cosa (?:vuoi|vuole|desidera|desideri|ti serve|le serve|posso)|"
     r"di cosa (?:hai|ha|si tratta)|qual e il problema)\b"
 )

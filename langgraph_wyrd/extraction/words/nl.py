@@ -142,7 +142,12 @@ REDIRECT = (
     r"\blaat .{1,40} zitten\b",
     r"^(?:nee\W+)*ik (?:bedoel(?:de)?|had het over)\b",
 )
-WISHES = (r"(?:is er|zijn er|heb je|heeft u|is het mogelijk)\b",)
+WISHES = (
+    r"(?:ik|we|wij) (?:wil|willen|zou|zouden|zoek|heb .{0,12}nodig)\b",
+    r"(?:kun|kunt|kan|zou|wil) (?:je|u|jij|ik|we)\b",
+    r"(?:graag|alsjeblieft|alstublieft),? \w+",
+    r"(?:is er|zijn er|heb je|heeft u|is het mogelijk)\b",
+)
 POLITE = (
     r"(?:is er )?(?:al )?(?:iets )?nieuws|(?:is het )?(?:al )?klaar|hoe (?:staat het ermee|"
     r"ver ben je)|ben je er nog",
@@ -153,6 +158,7 @@ PROPOSES = (
 )
 CONDITIONS = r"^(?:als|zodra|wanneer|indien|nadat|mocht)\b"
 OPEN = (
+    r"\b(?:(?:waarmee|hoe) (?:kan ik|kunnen we) (?:\w+ )?(?:helpen|van dienst))|"
     r"\b(?:wat (?:wilt|wil|kan ik|zoekt|heb je|heeft u)|waar gaat het (?:om|over)|"
     r"wat is het probleem)\b"
 )

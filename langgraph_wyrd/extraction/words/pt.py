@@ -151,6 +151,9 @@ REDIRECT = (
     r"^(?:nao\W+)*(?:eu )?(?:falei d|quis dizer|me referi|estava falando)\w*",
 )
 WISHES = (
+    r"(?:eu )?(?:quero|queria|preciso|desejo|gostaria|procuro|to procurando)\b",
+    r"(?:voce )?(?:me )?(?:pode|poderia|consegue)s?\b",
+    r"por favor,? \w+",
     r"(?:e |tambem )?(?:como|por que|porque|quando|quanto|quantos|qual|quais|onde|o que|"
     r"quem)\b.*",
 )
@@ -164,6 +167,7 @@ PROPOSES = (
 )
 CONDITIONS = r"^(?:se|caso|quando|assim que|depois que|uma vez)\b"
 OPEN = (
+    r"\b(?:(?:em que|como|no que) (?:eu )?(?:posso|podemos) (?:te |lhe |o |a )?ajud)|"
     r"\b(?:o que (?:voce )?(?:quer|precisa|deseja|gostaria|queres)|qual (?:e )?(?:o|seu|"
     r"a) (?:problema|duvida))\b"
 )
