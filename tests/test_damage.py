@@ -38,7 +38,7 @@ from langgraph_wyrd.storage.tables import (
     HealRow,
     WriteRow,
 )
-from tests.campaigns.faults import SILENT, postgres_databases, sqlite_databases
+from tests.campaigns.faults import SILENT, TWO, postgres_databases, sqlite_databases
 from tests.conftest import Backend
 from tests.damage import Agent, Rows, at, garbled, talk
 from tests.handmade import append, put
@@ -76,6 +76,21 @@ def test_several_rows_at_once_are_never_wrong_silently() -> None:
             with fresh() as url:
                 campaign.look(url, seed)
     assert not [place for place in campaign.counts if place[1] == SILENT], campaign.wrong
+
+
+def test_values_that_two_rows_exchanged_are_never_taken_for_right(postgres_server: str) -> None:
+    """Two columns of two rows exchanged: that can't always be put right, and is always noticed."""
+    for databases, seeds in (
+        (sqlite_databases(), SAMPLE),
+        (postgres_databases(server=postgres_server), SAMPLE[::4]),
+    ):
+        with databases as (campaign, fresh):
+            campaign.kinds = (TWO,)
+            for seed in seeds:
+                with fresh() as url:
+                    campaign.look(url, seed)
+        assert campaign.counts, "nothing was exchanged"
+        assert not [place for place in campaign.counts if place[1] == SILENT], campaign.wrong
 
 
 # ---- single cases

@@ -35,6 +35,7 @@ from tests.damage import Agent, at, talk
 from tests.outside import is_postgres, own_server, raw
 
 KINDS = ("flip", "byte", "cut", "null", "type", "exchange", "delete")
+TWO = "exchange two"  # columns, between the same rows: what no repair puts right by itself
 # What a fault in one row may come to, from the best to the worst.
 EXACT, FOUND, SAID, REFUSED, NOTHING, SILENT = (
     "exact", "exact, found by verify", "lost and said", "lost and refused", "no difference",
@@ -70,10 +71,12 @@ def _program(saver: Any) -> None:
     talk(saver, "u", 1, last="approve that")
 
 
-def strike(url: str, dice: random.Random) -> tuple[Table, str, str] | None:
+def strike(
+    url: str, dice: random.Random, kinds: Sequence[str] = KINDS
+) -> tuple[Table, str, str] | None:
     """Damage one row: its table, the kind of fault, and the column. None: it could not be done."""
     table = dice.choices([*TABLES.values()], [WEIGHTS.get(name, 1) for name in TABLES])[0]
-    kind = dice.choice(KINDS)
+    kind = dice.choice(kinds)
     mark, place = ("%s", "ctid") if is_postgres(url) else ("?", "rowid")
     names = table.names
     with raw(url) as connection:
@@ -92,29 +95,31 @@ def strike(url: str, dice: random.Random) -> tuple[Table, str, str] | None:
         if kind == "delete":
             connection.execute(f"DELETE FROM {table.name} WHERE {place} = {mark}", (row[0],))
             return table, kind, ""
-        column = dice.choice(names)
-        cell = _plain(row[1 + names.index(column)])
-        if kind == "exchange":
-            other = dice.choice(rows)
-            new = _plain(other[1 + names.index(column)])
-            changes = [(row[0], new), (other[0], cell)]
-        else:
-            new = spoilt(cell, kind, dice)
-            changes = [(row[0], new)]
-        if new == cell and type(new) is type(cell):
-            return None
+        columns = [dice.choice(names) for _ in range(2 if kind == TWO else 1)]
+        other = dice.choice(rows) if kind in ("exchange", TWO) else None
+        changes: dict[Any, dict[str, Any]] = {}
+        for column in columns:
+            at_ = 1 + names.index(column)
+            cell = _plain(row[at_])
+            new = spoilt(cell, kind, dice) if other is None else _plain(other[at_])
+            if new == cell and type(new) is type(cell):
+                return None
+            changes.setdefault(row[0], {})[column] = new
+            if other is not None:
+                changes.setdefault(other[0], {})[column] = cell
         try:
             if not is_postgres(url):
                 connection.execute("PRAGMA ignore_check_constraints = ON")
             with _transaction(connection):
-                for where, value in changes:
+                for where, values in changes.items():
+                    new = ", ".join(f"{column} = {mark}" for column in values)
                     connection.execute(
-                        f"UPDATE {table.name} SET {column} = {mark} WHERE {place} = {mark}",
-                        (value, where),
+                        f"UPDATE {table.name} SET {new} WHERE {place} = {mark}",
+                        (*values.values(), where),
                     )
         except Exception:  # the database itself would not have it
             return None
-    return table, kind, column
+    return table, kind, " and ".join(columns)
 
 
 @contextlib.contextmanager
@@ -213,6 +218,8 @@ class Log(logging.Handler):
 class Campaign:
     """One database, struck again and again from the same copy."""
 
+    kinds: Sequence[str] = KINDS
+
     def __init__(self, open_: Callable[[], Any], rows: int = 1) -> None:
         self.open = open_
         self.rows = rows
@@ -244,7 +251,8 @@ class Campaign:
     def look(self, url: str, seed: int) -> str | None:
         """Strike once, and look; the outcome."""
         dice = random.Random(seed)
-        all_ = [found for _ in range(self.rows) if (found := strike(url, dice)) is not None]
+        struck = (strike(url, dice, self.kinds) for _ in range(self.rows))
+        all_ = [found for found in struck if found is not None]
         if not all_:
             return None
         table = all_[0][0]
