@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from operator import index
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from langgraph_wyrd.saver import WyrdSaver
 
+_CONFIG = "{'configurable': {'thread_id': …}}"
 _PAGE = 32  # checkpoints that a listing holds at once
 
 
@@ -32,10 +34,15 @@ class Pages:
         self._saver = saver
         self._given: Any = None  # the thread's id as the caller gave it
         self.thread_id: str | None = None  # … and as it is stored
+        if not isinstance(filter, Mapping | None):
+            raise InvalidInput(f"filter={filter!r:.80}: pass a dict of metadata")
+        try:
+            self._left = None if limit is None else index(limit)
+        except TypeError:
+            raise InvalidInput(f"limit={limit!r:.80}: pass a number, or None for all") from None
         self._filter = filter or {}
-        self._left = limit
         self._after: read.Page | None = None
-        self.done = limit is not None and limit <= 0
+        self.done = self._left is not None and self._left <= 0
         self._where: list[tuple[str, tuple[Any, ...]]] = []
         saver._permit(config)
         if saver._user is not None:
@@ -49,9 +56,10 @@ class Pages:
             if ns is not None:
                 self._narrow("c.ns", stored(ns, "checkpoint_ns"))
             if id := config["configurable"].get("checkpoint_id"):
-                self._narrow("c.id", stored(id, "checkpoint_id"))
+                self._narrow("c.id", stored(str(id), "checkpoint_id"))
         if before is not None:
-            id = before.get("configurable", {}).get("checkpoint_id")
+            held = before.get("configurable") if isinstance(before, Mapping) else None
+            id = held.get("checkpoint_id") if isinstance(held, Mapping) else None
             if not isinstance(id, str):
                 raise InvalidInput(
                     "before['configurable'] has no checkpoint_id: it says where to go on"
@@ -105,11 +113,13 @@ def history(found: Any) -> dict[str, DeltaChannelHistory]:
 
 def place(config: RunnableConfig) -> tuple[Any, str, str | None]:
     """Thread id as the caller gave it, namespace, checkpoint id."""
-    found = config.get("configurable") or {}
-    if found.get("thread_id") is None:
-        raise InvalidInput(
-            "config['configurable'] has no thread_id: pass {'configurable': {'thread_id': …}}"
-        )
+    try:
+        found = config.get("configurable") or {}
+        named = found.get("thread_id") is not None
+    except AttributeError:
+        raise InvalidInput(f"config is {config!r:.80}: pass {_CONFIG}") from None
+    if not named:
+        raise InvalidInput(f"config['configurable'] has no thread_id: pass {_CONFIG}")
     return found["thread_id"], found.get("checkpoint_ns") or "", found.get("checkpoint_id") or None
 
 
@@ -146,7 +156,23 @@ def several(ids: Sequence[str], what: str) -> Sequence[str]:
     """The ids, if they are not one text by mistake."""
     if isinstance(ids, str):
         raise InvalidInput(f"{what} is one string: pass a list of ids")
+    if not isinstance(ids, Iterable):
+        raise InvalidInput(f"{what} is {ids!r:.80}: pass a list of ids")
     return ids
+
+
+def pairs(writes: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """What a task wrote, as a list of pairs."""
+    try:
+        made = list(writes)
+        for channel, _ in made:
+            if not isinstance(channel, str):
+                raise TypeError
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            f"put_writes() takes pairs of a channel's name and a value: not {writes!r:.80}"
+        ) from None
+    return made
 
 
 def config_of(

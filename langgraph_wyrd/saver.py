@@ -29,7 +29,7 @@ from langgraph_wyrd.checkpoints.put_writes import PutWrites
 from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.checkpoints.writing import Writing
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.configs import config_of, place, stored_place
+from langgraph_wyrd.configs import config_of, place, several, stored_place
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
 from langgraph_wyrd.hooks import Happening, Hook, HookMethods, Hooks, afire, fire
@@ -375,7 +375,13 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         self._permit(config)
         thread_id, ns, id = stored_place(config)
         script = partial(
-            read.delta_history, self._dialect, self._codec, thread_id, ns, id, [*channels]
+            read.delta_history,
+            self._dialect,
+            self._codec,
+            thread_id,
+            ns,
+            id,
+            [*several(channels, "channels")],
         )
         nothing: Any = {name: ([], []) for name in channels}
         wanted = self._of_thread(thread_id, script, nothing), thread_id
@@ -403,6 +409,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
     def _permit(self, config: RunnableConfig | None) -> None:
         """Raise if this saver is not for what a config names."""
         if self._user is not None and config is not None:
+            place(config)  # or it says what is wrong with it
             is_run = "__pregel_runtime" in (config.get("configurable") or {})
             permit(self._user, get_checkpoint_metadata(config, {}), is_run=is_run)
 
@@ -412,16 +419,23 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         self._permit(config)
         thread_id, ns, parent = stored_place(config)
         check_size(ns, "checkpoint_ns")
-        meta = dict(get_checkpoint_metadata(config, metadata))
+        try:
+            meta = dict(get_checkpoint_metadata(config, metadata))
+            held: dict[str, Any] = dict(checkpoint)
+            given_id = held.pop("id")
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise InvalidInput(
+                "put() takes a checkpoint with an id, and metadata: both dicts. Given are "
+                f"{checkpoint!r:.80} and {metadata!r:.80}"
+            ) from error
         if self._redaction is not None:
             meta = self._redaction(meta)
         if self._user is not None:
             permit(self._user, meta, is_run=True)
         text, exact = self._codec.metadata(meta)
         step, source, run_id = meta.get("step"), meta.get("source"), meta.get("run_id")
-        held: dict[str, Any] = dict(checkpoint)
+        id = check_size(stored(given_id, "checkpoint_id"), "checkpoint_id")
         ts = held.pop("ts", None)
-        id = check_size(stored(held.pop("id"), "checkpoint_id"), "checkpoint_id")
         parents, user = meta.get("parents"), meta.get("user_id")
         values = held.pop("channel_values", {})
         owned: dict[str, Any] = {}
@@ -463,6 +477,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
             raise InvalidInput("config['configurable'] has no checkpoint_id: writes belong to one")
         owned: dict[int, Any] = {}
         user = None
+        writes = configs.pairs(writes)
         if self._ownership is not None:
             writes, owned, user = self._ownership.writes(writes, config, thread_id)
         return PutWrites(
@@ -471,7 +486,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
             check_size(checkpoint, "checkpoint_id"),
             check_size(stored(task_id, "task_id"), "task_id"),
             stored(task_path, "the task path"),
-            list(writes),
+            writes,
             user=user,
             owned=owned,
             owner=self._user,

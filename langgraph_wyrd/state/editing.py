@@ -152,6 +152,7 @@ class Editing:
 
     def set_context(self, key: str, value: Any, metadata: Notes) -> str:
         _words(key, "a context key")
+        _exact(key, "a context key")
         value = _exact(value, f"context {key!r}")
         if len(json.dumps(value, ensure_ascii=False)) > MOST_VALUE:
             raise InvalidInput(

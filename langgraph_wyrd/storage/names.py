@@ -18,10 +18,14 @@ def has_surrogate(text: str) -> bool:
 
 def stored(text: str, what: str) -> str:
     """An id or a name in the form that both databases can hold (Postgres has no NUL in text)."""
-    if text.isascii() or not has_surrogate(text):
-        if "\0" in text or "\\" in text:
-            return text.replace("\\", "\\\\").replace("\0", "\\0")
-        return text
+    try:
+        if text.isascii() or not has_surrogate(text):
+            if "\0" in text or "\\" in text:
+                return text.replace("\\", "\\\\").replace("\0", "\\0")
+            return text
+    except (AttributeError, TypeError):
+        kind = type(text).__name__
+        raise InvalidInput(f"{what} is {text!r:.80}, a {kind}: pass text") from None
     raise InvalidInput(f"{what} {text!a} holds a lone surrogate, which UTF-8 can't carry")
 
 
