@@ -111,14 +111,21 @@ def history(found: Any) -> dict[str, DeltaChannelHistory]:
     }
 
 
+def configurable(config: RunnableConfig) -> Mapping[str, Any]:
+    """What a config names."""
+    try:
+        found: Mapping[str, Any] | None = config.get("configurable") or {}
+    except AttributeError:
+        found = None
+    if type(found) is not dict and not isinstance(found, Mapping):
+        raise InvalidInput(f"config is {config!r:.80}: pass {_CONFIG}")
+    return found
+
+
 def place(config: RunnableConfig) -> tuple[Any, str, str | None]:
     """Thread id as the caller gave it, namespace, checkpoint id."""
-    try:
-        found = config.get("configurable") or {}
-        named = found.get("thread_id") is not None
-    except AttributeError:
-        raise InvalidInput(f"config is {config!r:.80}: pass {_CONFIG}") from None
-    if not named:
+    found = configurable(config)
+    if found.get("thread_id") is None:
         raise InvalidInput(f"config['configurable'] has no thread_id: pass {_CONFIG}")
     return found["thread_id"], found.get("checkpoint_ns") or "", found.get("checkpoint_id") or None
 

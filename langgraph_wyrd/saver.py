@@ -409,8 +409,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
     def _permit(self, config: RunnableConfig | None) -> None:
         """Raise if this saver is not for what a config names."""
         if self._user is not None and config is not None:
-            place(config)  # or it says what is wrong with it
-            is_run = "__pregel_runtime" in (config.get("configurable") or {})
+            is_run = "__pregel_runtime" in configs.configurable(config)
             permit(self._user, get_checkpoint_metadata(config, {}), is_run=is_run)
 
     def _incoming(
