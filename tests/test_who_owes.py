@@ -382,8 +382,11 @@ def test_who_needs_nothing_more_leaves_nothing_open(talk: Talk) -> None:
 def test_an_offer_to_do_what_was_asked_for_is_a_question(talk: Talk) -> None:
     """It waits for leave; an offer beyond what was asked for is none, and the work is done."""
     asked = "P Paint the sign and publish it on the board"
-    for told, left in (("publish it like this", ["m1"]), ("varnish the frame", [])):
-        state = talk(asked, "A! ", f"A The sign is painted, all done. Shall I {told}?")
+    for told, left in (
+        ("The sign is painted. Shall I publish it like this?", ["m1"]),
+        ("Painted, and on the board: all done. Shall I varnish the frame?", []),
+    ):
+        state = talk(asked, "A! ", f"A {told}")
         assert owed(state) == left
 
 

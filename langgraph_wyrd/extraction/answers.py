@@ -33,7 +33,6 @@ from langgraph_wyrd.extraction.view import Fresh
 from langgraph_wyrd.state.facts import Opens, Reopens
 from langgraph_wyrd.state.model import PERHAPS
 
-_HEADING = late(r"(?m)^#{1,4} ")  # of a text that is handed over
 _FORM = "structured_response"
 _ANSWERED = ("answered", DELIVERED, PERHAPS)
 _BARE = 16  # characters: "shall I go on?" is about the work itself
@@ -74,7 +73,7 @@ class Answers(Requests):
             elif self._is_more(turn, about):
                 pass
             elif not (turn.done or (turn.long and self._worked_on(turn, about))) and (
-                turn.failed or not self._is_extra(turn, about)
+                not self._is_extra(turn, about)
             ):
                 form = "asks"
         if turn.leaves and self.requests and self._is_left_to_them(message.text):
@@ -141,8 +140,6 @@ class Answers(Requests):
     @staticmethod
     def _is_its_text(request: Waiting, text: str, turn: speech.Turn) -> bool:
         """Whether an agent's words are the text that was asked for."""
-        if speech.translates(request.text, text):
-            return True
         if not (turn.informs and asking.asks_for_words(request.text)):
             return False
         shown = is_letter(text) or speech.is_list(text)
@@ -217,7 +214,7 @@ class Answers(Requests):
         if turn.informs and all(asking.only_asks(each.text) for each in self.requests):
             return True
         called = self._called_since(self.requests[0])
-        deed = turn.informs and not turn.failed and any(map(_DEED.search, called))
+        deed = turn.informs and any(map(_DEED.search, called))
         if deed and not turn.leave:
             return True
         more = not stems(turn.text) <= stems(about)
@@ -234,8 +231,7 @@ class Answers(Requests):
             some = [each for each in self.requests if each not in left]
             self._settle(self.requests, outcome, source, "replies", some)
             return
-        whole = outcome == "refused" or _HEADING.search(message.text)
-        if not whole and (partly := self._partly(message.text)):
+        if outcome != "refused" and (partly := self._partly(message.text)):
             some = [each for each in self.requests if each not in partly]
             self._settle(self.requests, outcome, source, "replies", some)
             for each in partly:
@@ -261,7 +257,7 @@ class Answers(Requests):
         """Requests for several things of which nothing that was said or called is about one."""
         found = []
         for each in self.requests:
-            if each.form == ASIDE or len(asking.parts(each.text)) < 2 or asking.tells_all(text):
+            if each.form == ASIDE or len(asking.parts(each.text)) < 2:
                 continue
             loops = self.view.previous.loops
             since = loops[loops.index(each.loop) + 1 :] if each.loop is not None else ()

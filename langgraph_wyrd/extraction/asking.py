@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from langgraph_wyrd.extraction.intentions import is_order
 from langgraph_wyrd.extraction.languages import (
     ENDS,
     ENGLISH,
@@ -124,16 +123,6 @@ def asks_for_words(text: str) -> bool:
     return _WORDING.search(plain_latin(own_words(text)[:300])) is not None
 
 
-_BUT = late(
-    r"(?:^|[.,;!]\s*)(?:but|aber|mais|pero|mas|ma|maar)\s+\w+ \w+|[。\uff0c、](?:但|不过|でも|ただ)"
-)
-
-
-def turns(text: str) -> bool:
-    """Whether a no goes on to something else: "no, skip that. But bump the version"."""
-    return _BUT.search(plain_latin(own_words(text))) is not None
-
-
 _BEYOND = late(  # "yes, and then send it to Ann"
     r"(?:^|[\s,.;!])(?:and|then|und|dann|danach|et|puis|ensuite|y|luego|e|poi|depois|dopo|en|"
     r"dan|daarna)"
@@ -144,16 +133,6 @@ _BEYOND = late(  # "yes, and then send it to Ann"
 def goes_beyond(text: str) -> bool:
     """Whether a yes goes on: what is taken up, and one thing more."""
     return _BEYOND.search(plain_latin(own_words(text))) is not None
-
-
-_SUBJECT_FIRST = late(
-    r"(?:i|i'\w+|we|it|it's|he|she|they|there|ich|wir|es|er|je|j'\w+|il|elle|on|nous|yo|eu|io|"
-    r"ik|we|het)\b"
-)
-_EVERYTHING = late(
-    r"\b(?:both|all|everything|beides?|alles?|tou[ts]|toutes?|les deux|tod[oa]s?|amb[oa]s|tutt[oi]"
-    r"|entrambi|tudo|allebei)\b|都|全部|两|すべて|両方"
-)
 
 
 _LIST = late(r"\s*[,;:+]\s+")
@@ -176,8 +155,6 @@ def parts(text: str) -> tuple[str, ...]:
         listed = [each for piece in pieces for each in _LIST.split(piece) if stems(each)]
         if len(listed) > 2 and all(len(each.split()) <= _FEW for each in listed[1:]):
             pieces = listed  # "cover umlauts, emoji, the empty string"
-        if _SUBJECT_FIRST.match(pieces[0]):
-            continue  # tells how it came about
         if len(pieces) > 1:
             found += pieces
         elif first and (not cut[0] or _ADDS.match(pieces[0]) or _is_more(tables[0], pieces[0])):
@@ -201,16 +178,8 @@ def left_over(text: str, told: frozenset[str], done: int) -> bool:
     wanted = parts(text)
     if len(wanted) < 2 or done >= len(wanted) or told.isdisjoint(stems(own_words(text))):
         return False
-    about = [(part, stems(part)) for part in wanted]
-    return any(
-        len(each) > 1 and not told & each and _SUBJECT_FIRST.match(part) is None
-        for part, each in about[1:]
-    )
-
-
-def tells_all(text: str) -> bool:
-    """Whether an answer is about all that was asked for: "both are done"."""
-    return _EVERYTHING.search(plain_latin(text[:300])) is not None
+    about = list(map(stems, wanted))
+    return any(len(each) > 1 and not told & each for each in about[1:])
 
 
 _CANCELS = late(
@@ -254,7 +223,6 @@ class Said(NamedTuple):
     proceed: bool  # go on
     agrees: bool  # begins with a yes
     thanks: bool
-    polite: bool  # "can you help?"
     adds: bool  # answers, and asks for one thing more
     praise: bool  # no more than thanks, or praise of what was done, in words of their own
 
@@ -264,7 +232,7 @@ def said(text: str) -> Said:
     """What a person says, sentence by sentence."""
     words = _DRAWN_OUT.sub(r"\1", own_words(text))
     tables = languages(words[:400])
-    content = wish = redirect = stop = farewell = firm = proceed = agrees = thanks = polite = False
+    content = wish = redirect = stop = farewell = firm = proceed = agrees = thanks = False
     withdraws = denies = begins = ends = adds = False
     questions: list[str] = []
     for number, sentence in enumerate(_first(sentences(words))):
@@ -300,20 +268,12 @@ def said(text: str) -> Said:
             firm = firm or len(line.split()) > 2 or (any(t.cjk for t in tables) and len(line) > 4)
         elif kind == "proceed":
             proceed = True
-        elif kind == "polite":
-            polite = True
         elif kind != "nod":
             asking = kind in ("question", "wish")
             answered = number > 0 and (content or agrees or proceed) and not questions
             adds = adds or (asking and answered and _ADDS.match(line) is not None)
             adds = adds or (
                 marked and agrees and number > 0 and any(each.ALSO.search(line) for each in tables)
-            )
-            adds = adds or (agrees and number == 0 and any(_asks_on(t, line) for t in tables))
-            adds = adds or (answered and _ADDS_WISH.match(line) is not None)
-            adds = adds or (
-                _AND_ALSO.search(line) is not None
-                and any(_goes_on(each, line, marked) for each in tables)
             )
             content = True
             if kind == "question":
@@ -334,7 +294,7 @@ def said(text: str) -> Said:
     praise = praise and content and _is_praise(words, tables, thanks and not wish)
     return Said(
         content, wish, tuple(questions), redirect, denies, withdraws, stop and not content,
-        farewell, firm, proceed, agrees, thanks, polite, adds, praise,
+        farewell, firm, proceed, agrees, thanks, adds, praise,
     )  # fmt: skip
 
 
@@ -373,23 +333,14 @@ def _praises(tables: Tables, line: str, thanks: bool) -> bool:
     if tables.MORE.search(rest) or tables.ALSO.search(rest):
         return False
     rest = rest.strip(ENDS)
-    if not rest or tables.THEN.match(rest):
-        return not rest
+    if not rest:
+        return True
     after = beyond_nods(tables, rest)
     if " " not in after:
         return True
-    if praised is not None and len(after.split()) > _FEW + 1 and not _OF_ME.search(after):
-        return False  # "super! the header is still red"
-    if tables is ENGLISH and is_order(after):
-        return False  # "nice. break that down by plan"
-    return tables.THEN.match(after) is None
+    return praised is None or len(after.split()) <= _FEW + 1  # "super! the header is still red"
 
 
-_OF_ME = late(
-    r"\b(?:i|i'\w+|me|my|we|us|our|you|your|ich|mir|mich|du|dir|sie|ihr\w*|je|j'\w+|moi|m'\w+|"
-    r"vous|tu|mi"
-    r"|yo|te|eu|mim|voce|io|ti|ik|mij|je|jij|jullie)\b"
-)
 _TURNS = late(
     r"instead|actually|rather|thought|scratch|never ?mind|nvm|forget|stop|h(?:old|ang) on|plan"
     r"|let's|mind|cancel|drop|leave|don't|really|scrap|meant|referring|talking"
@@ -423,7 +374,7 @@ def _redirects(tables: Tables, line: str) -> bool:
 
 
 _TWICE = late(r"\b(\w{2,})(?:[ ,!]+\1\b)+")  # "stop stop", "no no no"
-_KINDS = ("nod", "farewell", "stop", "proceed", "polite", "wish", "question")
+_KINDS = ("nod", "farewell", "stop", "proceed", "wish", "question")
 
 
 def _first(found: Iterator[str]) -> Iterator[str]:
@@ -438,26 +389,12 @@ def _wishes(tables: Tables, line: str) -> bool:
     return tables.wishes(line) or tables.wishes(beyond_nods(tables, line))
 
 
-def _asks_on(tables: Tables, line: str) -> bool:
-    """Whether speech without marks goes on with a wish: "that works and can you also …"."""
-    return any(
-        tables.wishes(line[found.end() :]) and tables.ALSO.search(line, found.end()) is not None
-        for found in _AND.finditer(line)
-    )
-
-
-_AND = late(r"\b(?:and|und|et|y|e|en) ")
 _SPLIT = late(
     r"\s*[,;\u3001\uff0c\u2013\u2014]+\s*|\s-+\s|\s+(?:but|aber|mais|pero|mas|ma|maar)\s+"
 )
 _WHY = 7  # words that say why something is to stop
 _WHY_CJK = 16  # characters
-_SUBJECT = late(r"(?:i|we|he|she|they|it|the|my|our|your|there|because|since)\b")
-_MUST = late(
-    r"(?:i|we) (?:need to|have to|must|should|'?ll) (?:first )?"
-    r"(?:ask|check|talk|think|discuss|wait)\b"
-)
-_SMALL = ("stop", "farewell", "proceed", "polite", "nod")
+_SMALL = ("stop", "farewell", "proceed", "nod")
 
 
 def _kind(tables: Tables, line: str, marked: bool) -> str:
@@ -470,16 +407,12 @@ def _kind(tables: Tables, line: str, marked: bool) -> str:
             return next((each for each in _SMALL if each in kinds), kind)
         small = "stop" if "stop" in kinds and "skip" not in line else kinds[0]
         if small == "stop" or (
-            small == "farewell"
-            and (
-                tables.cjk
-                or (" " in parts[0] and (_SUBJECT.match(parts[-1]) or _MYSELF.match(parts[-1])))
-            )
+            small == "farewell" and (tables.cjk or (" " in parts[0] and _MYSELF.match(parts[-1])))
         ):
             both = list(zip(parts, kinds, strict=True))
             why = [part for part, each in both if each not in _SMALL]
             if (
-                all(each != "wish" or _MUST.match(part) for part, each in both)
+                "wish" not in kinds
                 and not any(map(tables.REDIRECT.search, why))
                 and (
                     len("".join(why)) <= _WHY_CJK
@@ -502,8 +435,7 @@ def _kind_of(tables: Tables, line: str, marked: bool) -> str:
         return "farewell" if tables.FAREWELL.fullmatch(bare) else "nod"  # "that's all, thanks"
     both = (line,) if rest == line else (line, rest)
     if marked:
-        polite = len(line) <= _SMALLEST and any(map(tables.POLITE.fullmatch, both))
-        return "polite" if polite else "question"
+        return "question"
     if any(map(tables.FAREWELL.fullmatch, both)):
         return "farewell"
     if len(line) <= _SMALLEST:  # small words are short
@@ -517,8 +449,6 @@ def _kind_of(tables: Tables, line: str, marked: bool) -> str:
             only = found is not None and _only(tables, each[found.end() :])
             if only and not tables.REDIRECT.search(line):
                 return "proceed"
-        if any(map(tables.POLITE.fullmatch, both)):
-            return "polite"
     return "wish" if tables.wishes(rest) else "content"
 
 
@@ -533,33 +463,6 @@ _ADDS = late(
     "|\u53e6\u5916|\u8fd8\u6709|\u987a\u4fbf|\u3042\u3068|\u305d\u308c\u3068|"
     "\u3064\u3044\u3067\u306b"
 )
-_AND_ALSO = late(
-    r"[,;\u2013\u2014-]\s*(?:and|also|plus|und|ausserdem|et|aussi|y|tambien|e|ed|tambem|anche|"
-    r"en|ook)\b"
-    "|[\uff0c\u3001](?:\u53e6\u5916|\u8fd8\u6709|\u987a\u4fbf|\u3042\u3068|"
-    "\u305d\u308c\u3068|\u3064\u3044\u3067\u306b)"
-)
-_ADDS_WISH = late(  # "and I want a discount"
-    r"(?:and|und|et|y|e|en) (?:i|ich|je|eu|yo|io|ik)? ?"
-    r"(?:want|need|will|mochte|brauche|veux|voudrais|quiero|necesito|quero|preciso|voglio|"
-    r"vorrei|wil)\b"
-)
-
-
-def _goes_on(tables: Tables, line: str, marked: bool) -> bool:
-    """Whether a sentence answers first, and then asks for more: "red is fine, and could you …?"."""
-    first, *others = _SPLIT.split(line)
-    if _kind_of(tables, first, False) not in ("content", "nod"):
-        return False
-    return any(
-        (found := _ADDS.match(part)) is not None
-        and (
-            (marked and tables.ALSO.search(part, found.end()) is not None)
-            or tables.wishes(part[found.end() :].strip(ENDS))
-            or _ADDS_WISH.match(part) is not None
-        )
-        for part in others
-    )
 
 
 def _only(tables: Tables, rest: str) -> bool:

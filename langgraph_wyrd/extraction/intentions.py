@@ -136,11 +136,6 @@ _ORDER = late(
     rf"(?!(?:{_NO_VERB})\b)(?!\w+(?:ing|ly|[^s]s)\b|\w{{3,}}ed\b)"
     r"[a-z]{3,} (?:the|a|an|my|our|every) [a-z]{2,}"
 )
-_PAST = "sent|did|made|found|saw|ran|took|gave|bought|paid|told|had|knew|felt|built|wrote|kept"
-_ORDER_ON = late(  # of what is at hand
-    rf"(?!(?:{_NO_VERB}|{_PAST})\b)(?!\w+(?:ing|ly|[^s]s)\b|\w{{3,}}ed\b)"
-    r"[a-z]{3,} (?:the|that|this|it|these|those|them|all)\b"
-)
 _HOW = late(r"how (?:do|can|would|should|does|did|to)\b")
 _ENGLISH = "the a an i you it is are was to of and for on at that this my me your with be have not"
 _ENGLISH += " no yes ok okay thanks please will would can do like good great from there by so but"
@@ -204,11 +199,6 @@ def wants(text: str, before: Form | None) -> bool:
         if kind != "news" and not (no and kind == "rest"):
             said = rest
     return before != "proposes" and not refuses and (len(text) > _MUCH or _foreign(said))
-
-
-def is_order(line: str) -> bool:
-    """Whether a line begins as an order about what is at hand does: "break that down"."""
-    return _ORDER_ON.match(line) is not None
 
 
 def _bare(line: str) -> str:

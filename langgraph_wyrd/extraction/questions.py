@@ -103,11 +103,6 @@ _FIRST = (
     " who's whom whose will with would you you'd you're"
 )
 _OPENERS = frozenset(_FIRST.split())
-_CLAUSE = late(  # where a second clause asks
-    r"(?:,\W+|:\W+|;\W+| - | but | and | so )(?=(?:please|can you|could you|would you|do you|may i"
-    r"|confirm|(?:just )?tell me|let me know|what (?:is|are|would|do)|where (?:would|do|are) you"
-    r"|i need|i'll need|i will need)\b)"
-)
 _LAST = late(  # where a last clause asks anew, or offers more
     r"(?:, | - )(?:or |and |but )?(?=(?:(?:is|will) there"
     r"|(?:can|may|shall|do|would|will) (?:i|we|you)"
@@ -154,8 +149,8 @@ def _unmarked(line: str) -> Form:
         return "asks"
     if WH.match(line) and _TO_YOU.search(line):
         return "asks"
-    clause = _CLAUSE.search(line)
-    return _unmarked(line[clause.end() :]) if clause else "tells"
+    _, please, clause = line.partition(", please ")  # "before I delete it, please look again"
+    return _unmarked(f"please {clause}") if please else "tells"
 
 
 def _may_ask(line: str) -> bool:
@@ -165,8 +160,6 @@ def _may_ask(line: str) -> bool:
         first in _OPENERS
         or first.rstrip(",:;").endswith("ing")
         or line.endswith(_TAGS)
-        or (
-            _JOINTS.search(line) is not None
-            and (_CLAUSE.search(line) is not None or _LAST.search(line) is not None)
-        )
+        or ", please " in line
+        or (_JOINTS.search(line) is not None and _LAST.search(line) is not None)
     )

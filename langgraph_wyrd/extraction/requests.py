@@ -112,7 +112,7 @@ class Requests(Owed):
                 self._resume(heard.source)
             return True
         # "no, I am only collecting opinions"
-        return said.denies and not heard.asks and not asking.turns(text)
+        return said.denies and not heard.asks
 
     def _asks(self, heard: _Heard, place: int, fresh: Fresh) -> None:
         """What is said beyond small words: it answers, asks, adds, or replaces what was wanted."""
@@ -233,7 +233,7 @@ class Requests(Owed):
             if said.agrees or said.proceed or waited:
                 self._opens("request", message.id, shown, source)
                 self._resume(source)
-        elif said.proceed or said.polite:
+        elif said.proceed:
             self._opens("request", message.id, shown, source)
             if self.wanted:
                 self._resume(source)

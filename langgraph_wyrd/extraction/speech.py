@@ -21,7 +21,7 @@ from langgraph_wyrd.extraction.languages import (
 )
 from langgraph_wyrd.extraction.patterns import late
 from langgraph_wyrd.extraction.questions import asked_in_english
-from langgraph_wyrd.extraction.sentences import MARKS, Form, own_words, prose_of, sentences
+from langgraph_wyrd.extraction.sentences import MARKS, Form, prose_of, sentences
 
 _MOST = 40  # sentences
 _END = 1500  # characters at the end of an agent's words
@@ -45,7 +45,6 @@ class Turn(NamedTuple):
     also: bool = False  # whether what they offer comes on top
     bare: bool = False  # whether nothing but courtesies is said
     informs: bool = False  # whether it states something besides an offer
-    failed: bool = False  # whether they report that it did not work
     long: bool = False  # whether they hand over more than a few sentences: code, a list, a report
     told: str = ""  # where something is begun: what is not, and what is
     next: str = ""
@@ -75,7 +74,6 @@ _BULLET = late(r"^[-*+•]\s+")
 _NOTHING_SAID = Turn("tells", "")
 _WHOLE_ITEM = late(r"(?m)^\s*(?:[-*+•]|\d+[.)])\s+(.+?)[*_ ]*$")
 _BLOCK = late(r"(?m)(?:^\s*(?:[-*+•]|\d+[.)])\s.*\n?)+")
-_HEADING = late(r"(?m)^#{1,4} ")
 _CHOICES = late(rf"[{MARKS}][*_ ]*\n\s*(?:(?:[-*+•]|\d+[.)])[^\n{MARKS}]*(?:\n\s*|\Z))+\Z")
 _LEAD = late(
     r"(?m)^(?!\s*(?:[-*+•]|\d+[.)]))(.{3,300}[:\uff1a])[ \t*_]*\n"
@@ -104,12 +102,7 @@ def turn(text: str) -> Turn:
     after_code = prose_of(text.rpartition("```")[2]) if coded else ""
     drafted = goes_on = False
     chosen = -1  # the question that a list of choices follows
-    report = 0  # sentences before the last section of a report
     if last_mark >= 0:
-        if "#" in words:
-            heads = [found.start() for found in _HEADING.finditer(words)]
-            if len(heads) > 1:
-                report = len(said) - sum(1 for _ in sentences(words[heads[-1] :]))
         drafted = _handed(words, tables)
         if "\n" in words and _CHOICES.search(words):
             chosen = last_mark
@@ -166,7 +159,7 @@ def turn(text: str) -> Turn:
             opens = opens and place != chosen
             aside = opens or (early and (drafted or not _speaks_to(line, tables)))
             past = coded and sentence[-1] not in MARKS and sentence not in after_code
-            if aside or past or place < report:
+            if aside or past:
                 lines.append(line)  # a question of rhetoric, answered in what follows
             else:
                 (asks if form == "asks" else proposes).append(sentence)
@@ -179,7 +172,6 @@ def turn(text: str) -> Turn:
         informs = any(beyond_nods(each, line) for line in lines for each in tables[:1])
         form = "asks" if asks else "proposes"
         leave = bool(asks) and not proposes and all(_asks_leave(each, tables) for each in asks)
-        leave = leave and not any(each.FAILED.search(line) for line in lines for each in tables)
         done = leave and _is_over(said[0], tables)
         text = " ".join((*asks, *proposes))
         return Turn(form, text, done=done, informs=informs, long=long, leave=leave)
@@ -196,14 +188,11 @@ def turn(text: str) -> Turn:
         elif after and _does(after, lines, tables):
             progress = "does"
     if offers:
-        done = any(_reports(each, line) for line in lines for each in tables)
+        done = any(each.DONE.search(line) for line in lines for each in tables)
         more = (*offers, *eased)
         also = any(each.ALSO.search(lowered(offer, tables)) for offer in more for each in tables)
         text = " ".join(offers)
-        failed = any(each.FAILED.search(line) for line in lines for each in tables)
-        return Turn(
-            "offers", text, progress, done, also, informs=bool(lines), failed=failed, long=long
-        )
+        return Turn("offers", text, progress, done, also, informs=bool(lines), long=long)
     told = following = ""
     if progress in ("begins", "does"):
         goes = [
@@ -316,12 +305,7 @@ def reports(text: str) -> bool:
     words = prose_of(text)
     tables = languages(words[:400])
     lines = [lowered(sentence, tables) for sentence in sentences(words[-_END:])]
-    return any(_reports(each, line) for line in lines for each in tables)
-
-
-def _reports(tables: Tables, line: str) -> bool:
-    """Whether a sentence reports that something is done, and not that it failed."""
-    return bool(tables.DONE.search(line)) and not tables.FAILED.search(line)
+    return any(each.DONE.search(line) for line in lines for each in tables)
 
 
 _COLON = late(r"(?m)^[^\n]{5,200}[:\uff1a][*_ ]*\n\s*\n")
@@ -371,8 +355,6 @@ def _bare_form(line: str, tables: tuple[Tables, ...]) -> Form:
     for each in tables:
         if each.cjk or each.BEGINS.search(line):
             continue
-        if each.PROPOSES.search(line):
-            return "proposes"
         if each.APPROVAL.search(line) or each.BARE.search(_after_nod(each, line)):
             return "asks"
         if each is ENGLISH and (_INSIDE.search(line) or _LEFT_TO_THEM.search(line)):
@@ -394,11 +376,11 @@ def _form_in(tables: Tables, sentence: str, line: str, marked: bool) -> Form:
             return "asks"
         demands = not marked and tables.DEMANDS.search(line) is not None
         if (marked or demands) and tables.APPROVAL.search(line):
-            return "proposes" if tables.PROPOSES.search(line) else "asks"
+            return "asks"
         if tables.OFFERS.search(line):
             return _offer(tables, line, marked)
         if marked:
-            return "proposes" if tables.PROPOSES.search(line) else "asks"
+            return "asks"
     rest = line if tables.cjk else _after_nod(tables, line)
     if tables.CONDITIONS.search(line) and not tables.cjk:
         rest = rest.partition(",")[2].strip()  # what stands behind the condition
@@ -420,14 +402,6 @@ _ADDRESSED = late(
 )
 
 
-_UNDER_TERMS = late(  # what the agent needs before it can go on
-    r"if you could |(?:once|as soon as) i (?:have|know) "
-    r"|if you (?:can |could )?(?:provide|give|share|send|tell|paste|confirm|upload)\b.{3,120},"
-    r" (?:i|we)(?:'ll| can| will)\b"
-    r"|if you (?!(?:want|like|prefer|wish|need|ever|have|get|see|run)\b)\w+ .{3,120}, (?:i|we) can$"
-    r"|(?:once|when|as soon as) you (?:have|find|know|get|locate) .{2,60}, (?:please )?"
-    r"(?:let me know|provide|share|send|tell|give)\b"
-)
 _WAITS = late(
     r"\b(?:an?|one|two|few|couple(?: of)?|some|more|\d+) (?:sec|second|moment|min|minute|hour)s?\b"
 )
@@ -438,7 +412,7 @@ _ELSE = late(r"\banything else\W*$")
 
 
 def _form_in_english(sentence: str, line: str, marked: bool) -> Form:
-    if _UNDER_TERMS.match(line) or (not marked and ENGLISH.NEEDS.match(line)):
+    if not marked and ENGLISH.NEEDS.match(line):
         return "asks"
     form = asked_in_english(sentence)
     if form == "courtesy" or (form == "asks" and marked and _ELSE.search(line)):
@@ -489,7 +463,7 @@ def _begins(words: str, lines: list[str], tables: tuple[Tables, ...]) -> bool:
         for place, line in enumerate(ends):
             if each.BEGINS.search(line) and not _is_up_to_them(each, line):
                 over = (ends[0], *ends[place + 1 :])
-                if line is not ends[-1] and any(_reports(each, other) for other in over):
+                if line is not ends[-1] and any(map(each.DONE.search, over)):
                     continue  # "Let me see. It is done."
                 return True
     lead = _LEAD.search(words) if ":" in words or "\uff1a" in words else None
@@ -521,13 +495,11 @@ def _awaits(sentence: str, tables: tuple[Tables, ...]) -> bool:
     return any(
         not each.COURTESY.search(line)
         and not each.OFFERS.search(line)
-        and not _CAN.search(line)
         and (each.BEGINS.search(line) or each.DOING.search(line))
         for each in tables
     )
 
 
-_CAN = late(r"\b(?:i can|ich kann|je peux|puedo|posso|ik kan)\b")  # an offer, no promise
 _TERMS = ("nce you", "hen you", "soon as you", "fter you")
 _UPON_YOU = late(  # what the person has to do before the agent goes on
     r"(?:\b(?:once|as soon as|after)|(?:^|, )when) you\b"
@@ -538,18 +510,13 @@ _UPON_YOU = late(  # what the person has to do before the agent goes on
     r"|\b(?:en cuanto|cuando) (?:usted|tu|me)\b|\b(?:assim que|quando) (?:voce|me)\b"
     r"|\b(?:appena|quando) (?:mi|lei|tu)\b|\b(?:zodra|wanneer) (?:je|u|jij)\b"
 )
-_MYSELF = late(r"(?:i|we|je|j'|nous|ich|wir|ik)\b")
 
 
 def _does(words: str, lines: list[str], tables: tuple[Tables, ...]) -> bool:
     """Whether the last sentence says what the agent does now: "I correct that"."""
     ends = _ends(words, lines)
-    head, _, rest = (ends or [""])[-1].partition(", ")
-    first = len(head.split()) <= _SHORT and _MYSELF.match(rest) is not None
-    lead = rest if first else ""  # "good question, I'll compare"
     return any(
-        (each.DOING.search(beyond_nods(each, ends[-1])) or (lead and each.DOING.search(lead)))
-        and not _is_up_to_them(each, ends[-1])
+        each.DOING.search(beyond_nods(each, ends[-1])) and not _is_up_to_them(each, ends[-1])
         for each in (tables if ends else ())
     )
 
@@ -558,17 +525,8 @@ def _is_up_to_them(tables: Tables, line: str) -> bool:
     """Whether a promise waits for what may not be, or for what the person has to do first."""
     if _UPON_YOU.search(line):
         return True
-    if not tables.CONDITIONS.search(line):
-        return False
-    if not tables.SOON.search(line):
-        return True  # who knows whether it ever is so
-    mark = next((each for each in "\uff0c,、" if each in line), None)
-    if mark is not None:
-        clause = line.partition(mark)[0]
-    else:  # "as soon as it is signed I'll ring you"
-        found = tables.DOING.search(line) or tables.BEGINS.search(line)
-        clause = line[: found.start()] if found is not None else line
-    return tables.SECOND.search(clause) is not None
+    # who knows whether it ever is so
+    return bool(tables.CONDITIONS.search(line)) and not tables.SOON.search(line)
 
 
 def addresses(question: str) -> bool:
@@ -577,28 +535,6 @@ def addresses(question: str) -> bool:
     line = lowered(question, tables)
     return not tables or any(
         table.search(line) for each in tables for table in (each.YOU, each.APPROVAL, each.OFFERS)
-    )
-
-
-_TRANSLATION = late(
-    r"\b(?:translat|ubersetz|tradu[cirz]|vertaal|(?:in|to|into|auf|ins|en|em|naar)"
-    r" (?:the |het )?(?:engl|ingl|angl|engels|germ|deut|allem|alem|tedes|duits|fr[ae]n|fran[cz]"
-    r"|spa|esp|port|ital|dutch|niederl|neerl|oland|chin|jap|kor|russ))"
-)
-
-
-def translates(wanted: str, text: str) -> bool:
-    """Whether an agent's words are the text that was wanted in another language."""
-    asked = languages(own_words(wanted)[:400])
-    if len(asked) != 1:
-        return False
-    answered = languages(text[:400])
-    if asked[0].cjk:
-        return len(answered) == 1 and not answered[0].cjk and len(text) > _SHORTEST
-    return (
-        len(answered) == 1
-        and answered != asked
-        and _TRANSLATION.search(plain_latin(own_words(wanted))) is not None
     )
 
 

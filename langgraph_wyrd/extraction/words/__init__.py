@@ -12,10 +12,8 @@ A table holds words of any conversation, never those of one domain.
 | `COURTESY` | agent | offers more of everything, or politeness: nothing waits for an answer |
 | `OFFERS` | agent | offers one more thing: waits only where the work itself is not done |
 | `APPROVAL` | agent | asks leave to go on: always waits |
-| `PROPOSES` | agent | puts something forward: does this suit? |
 | `CONDITIONS` | agent | begins a condition: what follows is no promise yet |
 | `SOON` | agent | a condition that comes true by itself ("as soon as they reply") |
-| `SECOND` | agent | the person: a promise that waits for them is none |
 | `DEMANDS` | agent | asks without a question mark |
 | `NEEDS` | agent | asks for it in so many words, whatever else the sentence says |
 | `OPEN` | agent | asks what is wanted at all: the answer is the request |
@@ -25,7 +23,6 @@ A table holds words of any conversation, never those of one domain.
 | `DOING` | agent | says in the last sentence what it does now |
 | `REFUSES` | agent | says that it can't be done |
 | `DONE` | agent | reports that something is done |
-| `FAILED` | agent | reports that something did not work |
 | `ALSO` | both | one thing more |
 | `NODS` | person | small words that ask nothing: greeting, yes, thanks |
 | `YES` | person | agreement |
@@ -35,10 +32,8 @@ A table holds words of any conversation, never those of one domain.
 | `STOP` | person | calls off what was asked for |
 | `REDIRECT` | person | something else takes its place |
 | `WISHES` | person | begins a request, also inside an answer |
-| `POLITE` | person | a whole sentence that only makes a request polite ("can you help?") |
 | `PRAISE` | person | begins praise of what was done |
 | `MORE` | person | objects, or wants more: not only thanks or praise |
-| `THEN` | person | goes on to something else, at the start |
 | `AND` | person | joins two orders (in small letters, accents kept) |
 | `WH` | person | asks for knowledge |
 | `KNOW` | person | wants something found out, or worded |

@@ -195,17 +195,6 @@ WISHES = (
     r"implementier|installier|generier|sortier|recherchier|buch|stornier|verschieb|benenn|"
     r"ersetz|fuhr|starte|zeichne|nutz|verwend)e? \w+",
 )
-POLITE = (
-    r"(?:konnen|konnten|kannst|konntest|wurden|wurdest) (?:sie|du|ihr)(?: mir|"
-    r" uns)?(?: dabei| bitte| da| damit| hier)*(?: bitte)?(?: weiter)?(?: helfen|helfen|"
-    r" behilflich sein)?",
-    r"(?:gibt (?:es|'?s) )?(?:schon )?(?:etwas |was )?neues(?: dazu)?|(?:und|schon) fertig|"
-    r"wie weit (?:bist du|sind sie)|bist du noch da|sind sie noch da",
-)
-PROPOSES = (
-    r"\bwie (?:ware|ist) es mit\b|\b(?:passt|gefallt|klingt|ware) (?:das|dies|ihnen|dir|"
-    r"es)\b|\bwas (?:halten sie|haltst du|meinen sie|meinst du)\b"
-)
 CONDITIONS = r"^(?:sobald|wenn|falls|sofern|nachdem|sollten?)\b"
 OPEN = (
     r"\b(?:wie (?:kann|darf) ich (?:\w+ )?(?:heute )?helfen|womit kann ich|was fuhrt (?:sie|dich))|"
@@ -218,10 +207,6 @@ BARE = (
     r"^(?:und |oder |also |ok |okay )*(?:(?:fur|in|an|um|mit|zu|bis|ab|von|auf|bei|nach|"
     r"aus) )?(?:welche[rsmn]?|was|wann|wo|wohin|woher|wer|wen|wem|wie|warum|wozu)\b",
 )
-FAILED = (
-    r"\b(?:fehlgeschlagen|schlug fehl|gescheitert|abgelehnt|abgewiesen|blockiert|abgebrochen|"
-    r"nicht (?:geklappt|funktioniert))\b"
-)
 MORE = (
     r"\b(?:aber|allerdings|nicht|kein\w*|immer noch|leider|falsch)\b|\bbitte\b|"
     r"\b(?:brauche?n?|mochten?|will|wollen|hatte gern|schick|mach)\b"
@@ -233,13 +218,11 @@ DOING = (
     r"gehe davon|brauche|benotige|warte|bitte|danke|haben|sind|waren|konnen|empfehlen|"
     r"wunschen|freuen|hoffen|danken|bitten)\w{3,}en?\b(?!.*\bnicht\b)",
 )
-SECOND = r"\b(?:sie|ihnen|ihre?[nmrs]?|du|dir|dich|deine?[nmrs]?|ihr|euch)\b"
 SOON = r"^(?:sobald|nachdem|wenn)\b"
 WH = (
     r"^(?:\w+,? ){0,2}(?:welche[rsmn]?|was|wann|wo|wohin|woher|wer|wen|wem|wie|warum|wieso|"
     r"weshalb|wo(?:zu|mit|fur|ran|durch|raus|bei|von))\b"
 )
-THEN = r"^(?:jetzt|dann|auch|und|noch|fur|mit|als|in|nun|ohne)\b"
 KNOW = (
     r"\b(?:pruf\w*|uberpruf\w*|schau\w*|such\w*|find\w*|erklar\w*|analysier\w*|vergleich\w*|"
     r"zeig\w*|recherchier\w*|fass\w*|liste|berechn\w*|ob|warum|was|wie|wer|wann|wo|welche\w*|"

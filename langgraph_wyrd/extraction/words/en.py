@@ -123,6 +123,7 @@ NEEDS = (
     r"^(?:if|once|when|as soon as) (?:that|this|it|everything|you)(?:'s|'re| is| are| looks?| "
     r"sounds?| works?)? ?(?:ok|okay|fine|good|right|correct|happy|confirm|approve|agree|give me)"
     r"\b.{0,40}\b(?:i'll|i will|i can|we'll|we will|we can)\b"
+    r"|^(?:once|as soon as) (?:i|we) (?:have|know)\b"
     r"|^(?:i|we) (?:can|could) offer you\b.{3,80}\bor\b"
     r"|^(?:\S+ ){0,3}ready to \w+\b.{0,40}\b(?:once|when|whenever|as soon as) you\b"
 )
@@ -375,28 +376,6 @@ WISHES = (
     r"summari[sz]e|test|translate|update|upload|use|write|look (?:at|into|up)|turn|put|set|"
     r"book|cancel|order|transfer|verify|analy[sz]e)\b (?!(?:it|them|that|one)?\W*$)",
 )
-POLITE = (
-    r"(?:can|could|would|will|may) (?:you|i|we|someone|anyone)(?: please)? (?:help|assist|"
-    r"do (?:that|it|this)|look into (?:it|this|that)|check|get|have)?(?: me|"
-    r" us)?(?: out)?(?: with)?(?: (?:that|this|it))?(?: please)?",
-    r"is (?:that|this|it) (?:possible|ok|okay|doable)(?: please)?",
-    r"what do you think",
-    r"(?:any|some) (?:ideas?|help|thoughts|suggestions)\b.{0,20}",
-    r"would (?:that|it|this) (?:work|be (?:possible|ok|okay))",
-    r"how are you(?: doing)?(?: today)?",
-    r"are you (?:a |an )?\w+",
-    r"(?:ok|okay|right|correct|deal|agreed)",
-    r"(?:any|is there any|so any) ?(?:news|updates?|progress|luck)(?: yet| on (?:this|that|it))*",
-    r"(?:are )?you (?:still )?there",
-    r"how(?:'s| is) (?:it|this|that) (?:going|coming along)",
-    r"(?:is (?:it|this|that) )?(?:done|ready|finished|working)(?: yet| now)?",
-    r"(?:what(?:'s| is) the )?status",
-)
-PROPOSES = (
-    r"(?:how|what) about\b|\bhow (?:does|do|would|is) (?:that|this|it|these)\b|\b(?:sounds?|"
-    r"looks?) (?:good|ok|okay|fine)\W*$|\bwhat do you think\b|\bwould (?:that|this|"
-    r"it) (?:work|suit|be)\b"
-)
 CONDITIONS = (
     r"^(?:once|if|when|whenever|as soon as|after|unless|should) (?:you|i have|we have|your|"
     r"it|that|the)\b"
@@ -414,11 +393,6 @@ BARE = (
     r"^(?:(?:and|or|so|okay|ok|sure|great)[, ]+)*(?:(?:at|in|on|for|to|from|by|"
     r"with) )?(?:which|what|when|where|who|whose|how)\b(?! (?:i|we)\b)",
     r"^(?:(?:and|or|so|okay|ok|sure|great)[, ]+)*(?:whats|wheres|hows|whos|whens) ",
-)
-FAILED = (
-    r"\b(?:failed|crashed|was (?:probably |likely )?(?:killed|interrupted|aborted)|(?:was|"
-    r"were|got|been) (?:rejected|blocked|denied|refused)|could(?:n't| not)|"
-    r"did(?:n't| not) (?:work|succeed)|timed out)\b"
 )
 MORE = (
     r"\b(?:but|though|however|although|not|no|n't|\w+n't|still|wrong)\b|\b(?:please|pls|"
@@ -442,10 +416,8 @@ DOING = (
     r", (?:so |now |i'm )*(?:trying|retrying|checking|switching|running|fixing|looking|"
     r"restarting|starting (?!now|today|tomorrow|from|at)|continuing|moving on)\b",
 )
-SECOND = r"\b(?:you|your|you've|you'd|you're)\b"
 SOON = r"^(?:once|when|whenever|as soon as|after)\b"
 WH = r"^(?:\w+,? ){0,2}(?:what|which|when|where|who|whose|how|why)\b"
-THEN = r"^(?:now|next|then|also|and|same|for|with|in|as|to|more|another)\b"
 KNOW = (
     r"\b(?:check|find out|find|look|tell|explain|analy[sz]e|compare|search|research|review|"
     r"summari[sz]e|list|why|whether|investigate|calculate|what'?s?|which|how'?s?|who'?s?|when|"

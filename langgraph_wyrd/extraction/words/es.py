@@ -169,24 +169,12 @@ WISHES = (
     r"por ?fa(?:vor)?,? \w+",
     r"(?:y |tambien )?(?:como|por que|cuando|cuanto|cuantos|cual|cuales|donde|que|quien)\b.*",
 )
-POLITE = (
-    r"(?:hay |alguna )?(?:novedad(?:es)?|noticias)|(?:ya )?(?:esta|quedo)(?: listo)?|como "
-    r"va(?: eso)?|sigues ahi|sigue ahi",
-)
-PROPOSES = (
-    r"\bque (?:te|le|les) parece\b|\b(?:te|le) parece\b|\bque tal\b|\b(?:te|le) (?:gusta|"
-    r"sirve|conviene|va bien|viene bien|interesa|queda bien)\b"
-)
 CONDITIONS = r"^(?:si|cuando|una vez|en cuanto|tan pronto|despues de que)\b"
 OPEN = (
     r"\b(?:(?:en|como) (?:que )?(?:(?:te|le|os|los) )?pu?e?d[oe]mos? (?:ayudar|asistir)|"
     r"motivo de (?:tu|su) (?:visita|llamada|consulta))|"
     r"\b(?:que (?:necesitas?|deseas?|quieres?|te gustaria|le gustaria)|en que (?:consiste|"
     r"puedo)|cual es (?:el|tu|su) problema)\b"
-)
-FAILED = (
-    r"\b(?:fallo|ha fallado|rechazad[oa]s?|bloquead[oa]s?|denegad[oa]s?|no (?:funciono|se "
-    r"pudo|pude))\b"
 )
 MORE = (
     r"\b(?:pero|aunque|no|todavia|aun|sigue|salvo)\b|\bpor ?fa(?:vor)?\b|\b(?:necesit\w+|"
@@ -203,13 +191,8 @@ DOING = (
     r"tiempo)\w{3,}o (?:ahora|primero|tambien|con (?:esto|eso|el|la) |el |la |los |las |un |una )",
     r"^(?:ahora |ya )*(?:sigo|continuo|paso|procedo)\b",
 )
-SECOND = (
-    r"\b(?:usted(?:es)?|tu|te|tus?|su|sus|quieras?|tengas|confirmes?|envies?|pases|digas?|"
-    r"indiques?|facilites?|respondas|decidas|desees?|prefieras?|necesites?)\b"
-)
 SOON = r"^(?:cuando|una vez|en cuanto|tan pronto|despues de que)\b"
 WH = r"^\W*(?:\w+,? ){0,2}(?:que|cuale?s?|cuando|donde|quien|cuant[oa]s?|como|por que)\b"
-THEN = r"^(?:ahora|luego|tambien|y|para|con|en|sin|entonces|pues)\b"
 KNOW = (
     r"\b(?:revis\w*|mir\w*|busc\w*|encuentr\w*|explic\w*|analiz\w*|compar\w*|muestr\w*|"
     r"resum\w*|list\w*|calcul\w*|averigu\w*|comprueb\w*|si|por que|que|cual\w*|como|cuant\w*|"

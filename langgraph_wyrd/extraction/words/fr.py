@@ -152,14 +152,6 @@ WISHES = (
     r"(?:et |aussi,? )?(?:comment|pourquoi|quand|combien|quel(?:le)?s?|ou|qu'est-ce|qui|"
     r"est-ce que)\b.*",
 )
-POLITE = (
-    r"(?:alors,? )?(?:des nouvelles|du nouveau|c'est (?:fait|bon|pret)|ca avance|ou "
-    r"en (?:es-tu|etes-vous|est-on))|(?:tu es|vous etes) (?:encore |toujours )?la",
-)
-PROPOSES = (
-    r"\b(?:ca|cela) (?:vous|te) (?:va|convient|irait|conviendrait)\b|\bqu'en (?:pensez-vous|"
-    r"penses-tu|dites-vous|dis-tu)\b|\bque (?:diriez|dirais)-"
-)
 CONDITIONS = r"^(?:si|des que|une fois|quand|lorsque|apres)\b"
 OPEN = (
     r"\b(?:(?:comment|en quoi) (?:puis-je|peut-on|pouvons-nous) )|"
@@ -168,7 +160,6 @@ OPEN = (
     r"ton) (?:probleme|souci))\b"
 )
 BARE = (r"\b(?:ca|cela) (?:vous|te) (?:va|convient)",)
-FAILED = r"\b(?:a echoue|echec|refusee?s?|rejetee?s?|bloquee?s?|n'a pas (?:pu|marche|fonctionne))\b"
 MORE = (
     r"\b(?:mais|pourtant|pas|encore|toujours|sauf)\b|\bs'il (?:te|vous) plait\b|\b(?:stp|"
     r"svp)\b|\b(?:besoin|veux|voudrais|aimerais|faudrait)\b"
@@ -179,13 +170,11 @@ DOING = (
     r"conseille|suis\b|comprends|souhaite|espere|propose|peux|dois|regrette|trouve|prefere|"
     r"doute|remercie|reste|n'|ne\b|viens de|constate|vous en prie)\w{2,}(?:e|s)\b",
 )
-SECOND = r"\b(?:vous|votre|vos|tu|te|toi|ton|ta|tes)\b|\bt'"
 SOON = r"^(?:des que|une fois|quand|lorsque|apres)\b"
 WH = (
     r"^(?:\w+,? ){0,2}(?:quel(?:le)?s?|quand|ou|qui|combien|comment|pourquoi|lequel|laquelle|"
     r"que|qu'est-ce|qu'est ce|quoi|est-ce que (?!(?:tu|vous|je|on)\b))\b"
 )
-THEN = r"^(?:maintenant|ensuite|aussi|et|pour|avec|en|puis|sans)\b"
 KNOW = (
     r"\b(?:verifi\w*|regarde\w*|cherche\w*|trouve\w*|expliqu\w*|analys\w*|compar\w*|montre\w*|"
     r"resum\w*|liste\w*|calcul\w*|si|pourquoi|quel\w*|comment|combien|quand|qui)\b"

@@ -161,23 +161,11 @@ WISHES = (
     r"per favore,? \w+",
     r"(?:e |anche )?(?:come|perche|quando|quanto|quanti|quale|quali|dove|cosa|chi|che)\b.*",
 )
-POLITE = (
-    r"(?:ci sono |qualche )?(?:novita|notizie)|(?:e )?(?:gia )?(?:fatto|pronto)|a che "
-    r"punto (?:sei|siamo|e)|ci sei(?: ancora)?",
-)
-PROPOSES = (
-    r"\b(?:ti|le|vi) (?:va|piace|sembra|interessa|andrebbe)\b|\bche ne (?:dici|dice|pensi|"
-    r"pensa)\b"
-)
 CONDITIONS = r"^(?:se|quando|appena|una volta|non appena|dopo)\b"
 OPEN = (
     r"\b(?:(?:come|in (?:che )?cosa) (?:posso|possiamo) (?:aiutar|esser))|"
     r"\b(?:(?:che )?cosa (?:vuoi|vuole|desidera|desideri|ti serve|le serve|posso)|"
     r"di cosa (?:hai|ha|si tratta)|qual e il problema)\b"
-)
-FAILED = (
-    r"\b(?:fallit[oa]|rifiutat[oa]|respint[oa]|bloccat[oa]|negat[oa]|non (?:ha funzionato|e "
-    r"riuscit[oa]|sono riuscit[oa]))\b"
 )
 MORE = (
     r"\b(?:ma|pero|non|ancora|tranne)\b|\bper (?:favore|piacere)\b|\b(?:bisogno|voglio|vorrei|"
@@ -196,13 +184,8 @@ DOING = (
     r"^(?:ora |adesso |quindi |poi |allora )*(?:lo|la|li|le|ne) (?!so\b|credo|spero|ringrazio|"
     r"prego|invito|ritengo|consiglio|ricordo|saluto|\w+iamo\b)\w{3,}o\b",
 )
-SECOND = (
-    r"\b(?:lei|tu|ti|te|suo|sua|tuo|tua|tuoi|vuoi|vuole|hai|confermi|mandi|invii|decidi|"
-    r"preferisci|dica|dici)\b"
-)
 SOON = r"^(?:quando|appena|una volta|non appena|dopo)\b"
 WH = r"^(?:\w+,? ){0,2}(?:quale?|quali|quando|dove|chi|quant[oaie]|come|cosa|che|perche)\b"
-THEN = r"^(?:adesso|ora|poi|anche|e|per|con|in|senza)\b"
 KNOW = (
     r"\b(?:verific\w*|guard\w*|cerc\w*|trov\w*|spieg\w*|analizz\w*|confront\w*|mostr\w*|"
     r"riassum\w*|elenc\w*|calcol\w*|controll\w*|se|perche|qual\w*|come|quant\w*|quando|chi|"

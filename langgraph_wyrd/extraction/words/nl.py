@@ -148,14 +148,6 @@ WISHES = (
     r"(?:graag|alsjeblieft|alstublieft),? \w+",
     r"(?:is er|zijn er|heb je|heeft u|is het mogelijk)\b",
 )
-POLITE = (
-    r"(?:is er )?(?:al )?(?:iets )?nieuws|(?:is het )?(?:al )?klaar|hoe (?:staat het ermee|"
-    r"ver ben je)|ben je er nog",
-)
-PROPOSES = (
-    r"\bwat (?:vind|vindt|denk|denkt) (?:je|u)\b|\b(?:past|lijkt|bevalt|is) (?:dat|dit|"
-    r"u dat|je dat)\b|\bwat dacht (?:je|u) van\b"
-)
 CONDITIONS = r"^(?:als|zodra|wanneer|indien|nadat|mocht)\b"
 OPEN = (
     r"\b(?:(?:waarmee|hoe) (?:kan ik|kunnen we) (?:\w+ )?(?:helpen|van dienst))|"
@@ -166,17 +158,14 @@ BARE = (
     r"\b(?:schikt|past|komt) (?:dat|u|je|het)\b",
     r"^(?:en |of |dan )*(?:kunt?|kan|wilt?|hebt?|heeft|bent?|zou|mag) (?:je|u|jij)\b",
 )
-FAILED = r"\b(?:mislukt|geweigerd|geblokkeerd|afgewezen|afgebroken|niet gelukt|werkte niet)\b"
 MORE = (
     r"\b(?:maar|echter|niet|geen|nog steeds|behalve)\b|\b(?:alsjeblieft|alstublieft|aub|"
     r"graag)\b|\b(?:nodig|wil|willen|zou)\b"
 )
 OR = r"\bof\b(?! (?:het|de|dit|dat|deze|die|je|u|ik|er|alles|hij|ze|we)\b)"
 DOING = (r"\btot nu toe\b",)
-SECOND = r"\b(?:u|uw|je|jij|jou|jouw|jullie)\b"
 SOON = r"^(?:zodra|wanneer|nadat)\b"
 WH = r"^(?:\w+,? ){0,2}(?:welke?|wat|wanneer|waar\w*|wie|hoeveel|hoe|waarom)\b"
-THEN = r"^(?:nu|dan|ook|en|voor|met|als|in|nog|zonder)\b"
 KNOW = (
     r"\b(?:check\w*|controleer\w*|kijk\w*|zoek\w*|vind\w*|leg|analyseer\w*|vergelijk\w*|toon|"
     r"laat|samen|bereken\w*|onderzoek\w*|of|waarom|welke?|hoe|hoeveel|wanneer|wie|waar|wat)\b"

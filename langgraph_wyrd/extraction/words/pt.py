@@ -157,23 +157,11 @@ WISHES = (
     r"(?:e |tambem )?(?:como|por que|porque|quando|quanto|quantos|qual|quais|onde|o que|"
     r"quem)\b.*",
 )
-POLITE = (
-    r"(?:alguma |tem )?(?:novidades?|noticias)|(?:ja )?(?:esta|ficou|ta) pronto|como (?:vai|"
-    r"esta) isso|ainda esta ai",
-)
-PROPOSES = (
-    r"\bo que (?:voce )?acha\b|\bque tal\b|\b(?:te|lhe) (?:parece|agrada|interessa|serve)\b|"
-    r"\bpode ser\W*$"
-)
 CONDITIONS = r"^(?:se|caso|quando|assim que|depois que|uma vez)\b"
 OPEN = (
     r"\b(?:(?:em que|como|no que) (?:eu )?(?:posso|podemos) (?:te |lhe |o |a )?ajud)|"
     r"\b(?:o que (?:voce )?(?:quer|precisa|deseja|gostaria|queres)|qual (?:e )?(?:o|seu|"
     r"a) (?:problema|duvida))\b"
-)
-FAILED = (
-    r"\b(?:falhou|rejeitad[oa]s?|bloquead[oa]s?|negad[oa]s?|recusad[oa]s?|nao (?:funcionou|"
-    r"deu certo|consegui))\b"
 )
 MORE = (
     r"\b(?:mas|porem|nao|n|ainda|continua)\b|\bpor favor\b|\bpf\b|\b(?:precis\w+|quer\w*|"
@@ -185,13 +173,8 @@ BARE = (
 )
 OR = r"\bou\b"
 DOING = (r"\b(?:ate agora|por enquanto|ate o momento)\b",)
-SECOND = (
-    r"\b(?:voces?|tu|te|seus?|suas?|teu|tua|quiser|quiseres|precisar|confirmar|enviar|"
-    r"tiver(?:es)?|desejar|preferir|decidir|responder)\b"
-)
 SOON = r"^(?:quando|assim que|depois que|uma vez)\b"
 WH = r"^(?:\w+,? ){0,2}(?:qual|quais|quando|onde|quem|quant[oa]s?|como|que|por que|porque)\b"
-THEN = r"^(?:agora|depois|tambem|e|para|pra|com|em|sem|entao)\b"
 KNOW = (
     r"\b(?:verifi\w*|olh\w*|busc\w*|procur\w*|explic\w*|analis\w*|compar\w*|mostr\w*|resum\w*|"
     r"list\w*|calcul\w*|descubr\w*|revis\w*|se|por que|porque|qual\w*|como|quant\w*|quando|quem|"
