@@ -73,6 +73,26 @@ async def test_what_is_older_than_a_snapshot_costs_nothing_newer(snapped: Any, c
     assert [heal.what for heal in heals] == ["what task task wrote is damaged"]
 
 
+@pytest.mark.parametrize("by", ["verify", "get_tuple"])
+async def test_a_damaged_snapshot_is_dropped(snapped: Any, by: str, call: Call) -> None:
+    """By a repair, and by a load that meets it: nothing is lost, and it is recorded."""
+    backend, ids, at_snapshot = snapped
+    with backend.open() as saver:
+        head = saver.get_tuple(at("t"))
+    where, rows = "WHERE checkpoint = ?", Rows(backend.url, "wyrd_snapshots")
+    assert rows.run(f"UPDATE {{}} SET data = ? {where}", b"\0", ids[at_snapshot])
+    saver = backend.open()
+    if by == "verify":
+        found = (await call(saver, "verify", repair=True)).findings
+        assert {(each.table, each.repaired) for each in found} == {("wyrd_snapshots", True)}
+    assert await call(saver, "get_tuple", at("t")) == head
+    assert not rows.all(where, ids[at_snapshot])
+    heals = await call(saver.thread("t"), "heals")
+    assert {(heal.kind, heal.checkpoint_id, heal.what) for heal in heals} == {
+        ("exact", ids[at_snapshot], "its snapshot is damaged: it is made again")
+    }
+
+
 @pytest.mark.parametrize("how", ["damaged", "deleted"])
 async def test_a_delta_channel_whose_ancestors_are_lost(snapped: Any, how: str, call: Call) -> None:
     """A damaged ancestor still leads to what was written before it. Where it was deleted the

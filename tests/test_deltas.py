@@ -295,6 +295,7 @@ def test_an_appended_list_is_one_edit(count: int, more: int) -> None:
     assert (made[0], keep, cut, counted(parts)) == ("s", count, 0, more)
     assert fresh_places(made, mark, mark_after) == [*range(count, count + more)]
     assert mark_after == operation(codec, None, after, "c")[1]._replace(size=mark_after.size)
+    assert mark == operation(codec, None, before, "c")[1]  # a write that fails goes on from it
 
 
 def test_many_edits_are_one() -> None:
@@ -311,6 +312,18 @@ def test_many_edits_are_one() -> None:
         value.apply(whole(codec, before, "c"))
         value.apply(made)
         assert value.get() == after
+
+
+@pytest.mark.parametrize("shift", [1, -1])
+def test_a_list_that_moved_is_stored_as_its_ends(shift: int) -> None:
+    """Where nearly every place holds something else, what stayed in its order is not stored."""
+    codec = Codec(JsonPlusSerializer())
+    before = [{"n": n} for n in range(60)]
+    after = [*before[1:], {}] if shift > 0 else [{}, *before[:-1]]
+    made, _ = operation(codec, operation(codec, None, before, "c")[1], after, "c")
+    assert made is not None
+    assert sum(counted(parts) for _, _, parts in made[2]) == 1
+    assert sum(cut for _, cut, _ in made[2]) == 1
 
 
 def test_an_edit_that_does_not_fit_is_refused() -> None:

@@ -6,6 +6,7 @@ import contextlib
 import operator
 import threading
 import time
+from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -374,7 +375,6 @@ WRONG = {
     "head": "head = NULL",
     "another head": "head = (SELECT min(id) FROM wyrd_checkpoints)",
     "version": "version = 0",
-    "writer": "writer = -1",
     "buried": "buried = (SELECT max(id) FROM wyrd_checkpoints)",
     "deleted_at": "deleted_at = updated",
     "status": "status = 'idle'",
@@ -555,3 +555,30 @@ def test_a_file_whose_pages_are_damaged(sqlite: Backend) -> None:
     assert any("missing from index wyrd_threads_read_by" in each.what for each in found)
     assert not any(each.repaired or each.repairable for each in found)
     assert saver.verify(pages=False).ok
+
+
+def test_a_thread_whose_pages_are_damaged(sqlite: Backend) -> None:
+    """What can't be read at all is said of each thread that has rows there."""
+    saver = sqlite.open()
+    talk(saver, "t", 1)
+    talk(saver, "u", 1)
+    assert saver.threads(text="looking")  # makes its table's rows
+    saver.close()
+    path = Path(sqlite.url.removeprefix("sqlite:///"))
+    with raw(sqlite.url) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'wyrd_search'"
+        ).fetchone()
+    data = bytearray(path.read_bytes())
+    data[(root - 1) * size : root * size] = bytes(0x55 for _ in range(size))
+    path.write_bytes(data)
+    saver = sqlite.open()
+    found = saver.verify(pages=False, repair=True).findings
+    assert {(each.table, each.thread_id, each.place) for each in found} == {
+        ("the file", thread_id, "pages") for thread_id in (None, "t", "u")
+    }
+    assert all("malformed" in each.what and not each.repairable for each in found)
+    assert len(saver.verify("t", pages=False).findings) == 1
+    assert saver.get_tuple(at("t"))

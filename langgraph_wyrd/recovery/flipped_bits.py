@@ -31,14 +31,12 @@ def flipped_back(table: Table, row: Any) -> Any | None:
 def _flips(held: Any) -> Iterator[Any]:
     if type(held) is int:
         yield from (held ^ 1 << bit for bit in range(63))
-        return
-    if not isinstance(held, (str, bytes)):
-        return
-    text = isinstance(held, str)
-    data = bytearray(held.encode(errors="surrogateescape") if isinstance(held, str) else held)
-    for at in range(len(data)):
-        for bit in range(8):
-            data[at] ^= 1 << bit
-            with suppress(UnicodeDecodeError):
-                yield data.decode() if text else bytes(data)
-            data[at] ^= 1 << bit
+    elif isinstance(held, (str, bytes)):
+        text = isinstance(held, str)
+        data = bytearray(held.encode(errors="surrogateescape") if isinstance(held, str) else held)
+        for at in range(len(data)):
+            for bit in range(8):
+                data[at] ^= 1 << bit
+                with suppress(UnicodeDecodeError):
+                    yield data.decode() if text else bytes(data)
+                data[at] ^= 1 << bit

@@ -111,24 +111,22 @@ def remade(found: Recovered, row: tables.ThreadRow | None) -> tables.ThreadRow |
     )  # fmt: skip
     if row is None:
         return blank
-    wrong = {"key", "thread_id"}
-    wrong |= {
-        column.name
+    fitting: dict[str, Any] = {
+        column.name: value
         for column, value in zip(tables.THREADS.columns, row, strict=True)
-        if not fits(tables.THREADS, column, value)
+        if column.name not in ("key", "thread_id") and fits(tables.THREADS, column, value)
     }
-    if "version" in wrong or not last <= row.version < 1 << 63:
-        wrong.add("version")
-    if "writer" in wrong or not 0 <= row.writer < 1 << 63:
-        wrong.add("writer")
-    if roots and row.buried is not None and ("buried" in wrong or row.buried >= min(roots)):
-        wrong.add("buried")
+    made = blank._replace(**fitting)
+    if made.version < last:
+        made = made._replace(version=blank.version)
+    if roots and made.buried is not None and made.buried >= min(roots):
+        made = made._replace(buried=None)
     if rows:
-        wrong.add("deleted_at")
+        made = made._replace(deleted_at=None)
     whole = not found.absent and all(table is not tables.CHECKPOINTS for table, _ in found.broken)
-    if whole and (roots or row.head is None):  # without any root the head is lost: see `_move_head`
-        wrong.add("head")
-    return row._replace(**{name: getattr(blank, name) for name in wrong})
+    if whole and roots:  # without any root the head is lost: see `_move_head`
+        made = made._replace(head=blank.head)
+    return made
 
 
 _PYTHON: dict[str, tuple[type, ...]] = {

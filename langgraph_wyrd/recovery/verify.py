@@ -24,7 +24,6 @@ from langgraph_wyrd.errors import (
     DatabaseDamaged,
     KeyMissing,
     ThreadNotFound,
-    WyrdError,
 )
 from langgraph_wyrd.recovery.damaged_rows import TABLES as RECOVERED
 from langgraph_wyrd.recovery.damaged_rows import Recovered, is_write
@@ -134,14 +133,18 @@ def verifying(
     older extractors read the working state, or none.
     """
 
-    def settled(look: Callable[[], Any], mend: Callable[[], Any]) -> Flow:
+    def settled(thread: str | None, look: Callable[[], Any], mend: Callable[[], Any]) -> Flow:
         """What is found, and, after a repair, what is left."""
-        seen: list[Finding] = yield do("read", look)
-        broken = any(each.table in ("the file", "the database") for each in seen)
-        if not repair or broken or not any(each.repairable for each in seen):
-            return seen
-        yield do("mend", mend)
-        left: list[Finding] = yield do("read", look)
+        try:
+            seen: list[Finding] = yield do("read", look)
+            broken = any(each.table in ("the file", "the database") for each in seen)
+            if not repair or broken or not any(each.repairable for each in seen):
+                return seen
+            yield do("mend", mend)
+            left: list[Finding] = yield do("read", look)
+        except DatabaseDamaged as error:
+            what = error.said or str(error)
+            return [Finding(error.of, thread, "pages", what, error.remedy)]
         gone = [each for each in seen if each.damage and each not in left]
         return [*(replace(each, repaired=True) for each in gone), *left]
 
@@ -149,19 +152,16 @@ def verifying(
     found: list[Finding] = []
     of_threads: list[Finding] = []
     if thread_id is None:
-        found = yield from settled(*database)
+        found = yield from settled(None, *database)
     names = yield do("read", partial(_threads, thread_id))
     if thread_id is not None and not names:
         raise ThreadNotFound(f"there is no thread {given(thread_id)!r}")
     for done, name in enumerate(names, 1):
-        try:
-            of_threads += yield from settled(
-                partial(_thread, dialect, codec, name, reader),
-                partial(_repaired, dialect, codec, name),
-            )
-        except DatabaseDamaged as error:
-            what = error.said or str(error)
-            of_threads.append(Finding(error.of, given(name), "pages", what, error.remedy))
+        of_threads += yield from settled(
+            given(name),
+            partial(_thread, dialect, codec, name, reader),
+            partial(_repaired, dialect, codec, name),
+        )
         if repair:
             forget(name)
         if progress is not None:
@@ -169,7 +169,7 @@ def verifying(
     if thread_id is not None:
         return Report(len(names), tuple(of_threads))
     if repair and of_threads:  # what they lacked is stored elsewhere by now
-        left = yield from settled(*database)
+        left = yield from settled(None, *database)
         again = [replace(each, repaired=False) for each in left]
         gone = [each for each in found if each.repaired or each not in again]
         found = [*(replace(each, repaired=True) for each in gone), *left]
@@ -239,8 +239,9 @@ def _thread(
         for each in (yield from fetch(table, thread=place.key)):
             if wrong := _unlike(table, each):
                 right = flipped_back(table, each) is not None if table.sums else False
-                remedy = RIGHT if right else ANEW if table.role == "derived" else STAYS
-                note(table.name, _where(table, each), wrong, remedy)
+                note(
+                    table.name, _where(table, each), wrong, RIGHT if right else _remedy(table, each)
+                )
     if not made and not missing and place.row is not None and place.row.deleted_at is None:
         for where, what in (yield from _shown(dialect, codec, name, place.row)):
             note(where, "rows", what, ANEW)
@@ -259,12 +260,17 @@ def _where(table: tables.Table, row: Any) -> str:
     return ", ".join(given(str(value)) if value != "" else "root" for value in values)
 
 
+_REMEDIES = {
+    tables.CHECKPOINTS: EARLIER, tables.WRITES: AGAIN, tables.SNAPSHOTS: DROPPED,
+    tables.PARITY: ANEW,
+}  # fmt: skip
+
+
 def _remedy(table: tables.Table, row: Any) -> str:
-    if table is tables.CHECKPOINTS:
-        return EVENTS if unsound(table, row) == ("events_sum",) else EARLIER
-    if table is tables.WRITES:
-        return AGAIN
-    return DROPPED if table is tables.SNAPSHOTS else ANEW if table is tables.PARITY else STAYS
+    """What is done about a damaged row that can't be restored."""
+    if unsound(table, row) == ("events_sum",):
+        return EVENTS
+    return _REMEDIES.get(table, ANEW if table.role == "derived" else STAYS)
 
 
 def _thread_row(place: Place, found: Recovered) -> Iterator[str]:
@@ -459,15 +465,8 @@ def _homeless(missing: Collection[str]) -> Script[list[tuple[tables.Table, Any, 
 
 
 def _missing(dialect: str) -> Script[list[str]]:
-    found = []
-    for name in tables.TABLES:
-        try:
-            there = yield Query(_THERE[dialect].format(name))
-        except WyrdError:
-            continue
-        if not there:
-            found.append(name)
-    return found
+    there = yield [Query(_THERE[dialect].format(name)) for name in tables.TABLES]
+    return [name for name, rows in zip(tables.TABLES, there, strict=True) if not rows]
 
 
 def _remakes(table: tables.Table) -> bool:
