@@ -754,6 +754,32 @@ def test_a_large_row_is_restored_where_one_place_is_damaged(file: File) -> None:
         assert ("a task", "report", data) in found.pending_writes
 
 
+def test_a_large_row_of_which_two_places_are_damaged_is_not_restored(file: File) -> None:
+    """Nothing is made up: its task runs again. Another row of which a column is no text any more
+    stands in nobody's way."""
+    with file.open() as saver:
+        head = saver.get_tuple(at("t"))
+        assert head is not None
+        saver.put_writes(head.config, [("report", random.Random(3).randbytes(600_000))], "large")
+        saver.put_writes(head.config, [("report", "small")], "small")
+        saver.put_writes(head.config, [("report", "sound")], "sound")
+    for at_byte in (100_000, 300_000):
+        file.run(
+            f"UPDATE wyrd_writes SET payload = CAST(substr(payload, 1, {at_byte}) || x'0102' || "
+            f"substr(payload, {at_byte + 3}) AS BLOB) WHERE task = 'large'"
+        )
+    file.run("UPDATE wyrd_writes SET path = CAST(x'ff00fe' AS TEXT) WHERE task = 'small'")
+    with file.open() as saver:
+        found = saver.get_tuple(at("t"))
+        assert found is not None
+        assert found.checkpoint == head.checkpoint
+        assert [(task, value) for task, _, value in found.pending_writes or ()] == [
+            ("small", "small"), ("sound", "sound")
+        ]  # fmt: skip
+        (lost,) = saver.thread("t").heals()[-1:]
+        assert (lost.kind, lost.channel) == ("left_out", "large")
+
+
 def test_deleted_rows_are_in_no_group(file: File) -> None:
     """What is pruned can't be rebuilt out of parity, and is not taken for lost."""
     with file.open() as saver:

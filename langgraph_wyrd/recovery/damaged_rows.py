@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from langgraph_wyrd.recovery.flipped_bits import flipped_back
 from langgraph_wyrd.storage import parity
-from langgraph_wyrd.storage.parity import PIECE, PROTECTED, SIZES, mark, packed, tag, unpacked
+from langgraph_wyrd.storage.parity import PIECE, PROTECTED, mark, packed, tag, unpacked
 from langgraph_wyrd.storage.rows import delete, key_of, select, unsound
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import PARITY, SNAPSHOTS, Key, ParityRow, Table, ThreadRow
@@ -86,7 +86,7 @@ class Recovered:
         """The tags of rows that can't be rebuilt, and are not there as damaged ones."""
         left = set(self.lost)
         for table, row in self.broken:
-            if left and table in PROTECTED:
+            if table in PROTECTED:
                 left.discard(tag_of_damaged(left, PROTECTED.index(table), row))
         return left
 
@@ -125,9 +125,8 @@ def recovered(stored: Stored) -> Recovered:
     made = Recovered(stored, sound)
     for number, table in enumerate(PROTECTED):
         made.tagged.update((tag(number, row), (number, row)) for row in sound[table])
-    while bad or any(group.missing(made) for group in _groups(made)):
-        if not (_by_parity(made, bad) or _by_flips(made, bad)):
-            break
+    while _by_parity(made, bad) or _by_flips(made, bad):
+        pass  # what was restored may be all that another group lacked
     groups = _groups(made)
     made.broken = [(table, row) for table in TABLES for row in bad.get(table, ())]
     made.lost = frozenset(each for group in groups for each in group.missing(made))
@@ -169,10 +168,7 @@ class _Group(NamedTuple):
         """The one member that is missing, if its checksum proves it."""
         others = [parity.number_of(packed(*made.tagged[t])) for t in self.tags if t != lost]
         whole = reduce(xor, others, int.from_bytes(self.row.data, "little"))
-        try:
-            data = parity.bytes_of(whole)
-        except (OverflowError, MemoryError):
-            return None
+        data = parity.bytes_of(whole, len(self.row.data))
         return None if data is None else _if_proven(unpacked(made.stored.key, data), lost)
 
 
@@ -214,8 +210,6 @@ def _rebuilt_piece(made: Recovered, bad: Bad, group: _Group, lost: int) -> tuple
             try:
                 data = packed(number, row)
             except (TypeError, ValueError):
-                continue
-            if len(data) <= SIZES[-1]:
                 continue
             wrong = parity.pieces_of(data) ^ int.from_bytes(group.row.data, "little")
             for start in range(0, len(data), PIECE):

@@ -117,11 +117,11 @@ def number_of(data: bytes) -> int:
     return int.from_bytes(len(data).to_bytes(4, "little") + data, "little")
 
 
-def bytes_of(number: int) -> bytes | None:
+def bytes_of(number: int, most: int) -> bytes | None:
     """The bytes of such a number; None where the length before them does not fit."""
     held = number.to_bytes((number.bit_length() + 7) // 8, "little")
     size = int.from_bytes(held[:4], "little")
-    return None if len(held) - 4 > size else held[4:].ljust(size, b"\0")
+    return held[4:].ljust(size, b"\0") if len(held) - 4 <= size < most else None
 
 
 def pieces_of(data: bytes) -> int:
