@@ -326,6 +326,37 @@ def test_a_list_that_moved_is_stored_as_its_ends(shift: int) -> None:
     assert sum(cut for _, cut, _ in made[2]) == 1
 
 
+ENTRIES = {f"k{n}": {"n": n} for n in range(9)}
+DICTS: dict[str, tuple[dict[str, Any], Any]] = {
+    "one is added": ({**ENTRIES, "new": 1}, ("p", [], 1)),
+    "one changes": ({**ENTRIES, "k3": 1}, ("p", [], 1)),
+    "one is removed": ({k: v for k, v in ENTRIES.items() if k != "k3"}, ("p", ["k3"], 0)),
+    "one moves to the end": (
+        {**{k: v for k, v in ENTRIES.items() if k != "k3"}, "k3": ENTRIES["k3"]},
+        ("d", 9),
+    ),
+    "all are removed": ({}, ("p", [*ENTRIES], 0)),
+    "most change": ({k: v if k == "k3" else 1 for k, v in ENTRIES.items()}, ("d", 9)),
+}
+
+
+@pytest.mark.parametrize("what", DICTS)
+def test_a_dict_stores_the_entries_that_changed(what: str) -> None:
+    """In their order: where that is another one, or most changed, the dict is stored whole."""
+    codec = Codec(JsonPlusSerializer())
+    after, expected = DICTS[what]
+    first, mark = operation(codec, None, ENTRIES, "c")
+    made, _ = operation(codec, mark, after, "c")
+    assert first is not None
+    assert made is not None
+    kind, _, *counts, _ = made
+    assert (kind, *counts) == expected
+    value = Value(codec)
+    value.apply(first)
+    value.apply(made)
+    assert list(value.get().items()) == list(after.items())
+
+
 def test_an_edit_that_does_not_fit_is_refused() -> None:
     """A wrong list is never made of it."""
     codec = Codec(JsonPlusSerializer())

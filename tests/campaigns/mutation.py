@@ -42,7 +42,7 @@ _STATE = """
     pillars todos provenance diff due signals edit journal who_owes conversation rewind
 """
 _ROWS = """
-    damage verify lost_tables changed_rows sealed_rows export hooks user_data encryption
+    damage beyond_repair verify lost_tables changed_rows sealed_rows export hooks user_data encryption
     encryption_keys labels delta_channels migrations journal across types_verified moved_files
 """
 _VALUES = """
