@@ -210,7 +210,6 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
         if table not in PROTECTED:
             continue
         own = tag_of_damaged(lost, PROTECTED.index(table), row)
-        lost.add(own)
         if table is tables.WRITES:
             lost.discard(own)
             yield found.stored.removed(table, row)
@@ -218,13 +217,14 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
             what = f"what task {row.task} wrote is damaged: it runs again"
             heals.append(Heal.of("left_out", row.ns, row.checkpoint, row.task, what))
         elif table is tables.CHECKPOINTS and unsound(table, row) == ("events_sum",):
+            lost.discard(own)
             fixed = without_events(row)
             yield found.stored.removed(table, row)
             yield Command(insert(table), [fixed])
             heals.append(Heal("left_out", row.ns, row.id, "events", "what it said is damaged"))
-            if not unsound(table, fixed):
-                lost.discard(own)
-                found.sound[table].append(fixed)
+            found.sound[table].append(fixed)
+        else:
+            lost.add(own)
     moved = yield from _move_head(found)
     heals += moved
     for row in [*found.sound[tables.WRITES]]:
@@ -266,8 +266,8 @@ def _answers(codec: Codec, row: Any) -> bool:
 
 def without_events(row: tables.CheckpointRow) -> tables.CheckpointRow:
     """A row whose events are given up. The checksum of its values stays as it is."""
-    made = row._replace(events=None, root=None, due=None)
-    made = made._replace(seq=made.seq if type(made.seq) is int else 0)
+    seq = row.seq if type(row.seq) is int else 0
+    made = row._replace(events=None, root=None, due=None, seq=seq)
     return made._replace(events_sum=summed(tables.CHECKPOINTS, made).events_sum)
 
 
@@ -310,7 +310,7 @@ def _restore_flipped(key: tables.Key) -> Script[list[Heal]]:
     for table in tables.TABLES.values():
         if table.sums and table not in RECOVERED and "thread" in table.names:
             for row in (yield from fetch(table, thread=key)):
-                right = flipped_back(table, row) if unsound(table, row) else None
+                right = flipped_back(table, row)
                 if right is not None:
                     yield Command(delete(table, *table.key), [key_of(table, row)])
                     yield Command(insert(table), [right])

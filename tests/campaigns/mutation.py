@@ -42,8 +42,9 @@ _STATE = """
     pillars todos provenance diff due signals edit journal who_owes conversation rewind
 """
 _ROWS = """
-    damage beyond_repair verify lost_tables changed_rows sealed_rows export hooks user_data encryption
-    encryption_keys labels delta_channels migrations journal across types_verified moved_files
+    damage beyond_repair verify lost_tables changed_rows sealed_rows export hooks user_data
+    encryption encryption_keys labels delta_channels migrations journal across types_verified
+    moved_files
 """
 _VALUES = """
     deltas messages delta_channels payloads types_back contract migrations in_place storage_cost
