@@ -20,6 +20,8 @@ _MOVED = (
 )
 ADVANCE = f"{_MOVED} {_MINE}"
 ADVANCE_UNREAD = f"{_MOVED}, status = NULL, read_by = '{UNREAD}' {_MINE}"  # nothing is read of it
+# SQLite updates the index of a column that is set, though it is as it was.
+ADVANCE_STILL_UNREAD = f"{_MOVED}, status = NULL {_MINE}"
 ADVANCE_SHOWN = (
     f"{_MOVED}, status = ?, reason = ?, due = ?, title = ?, open_loops = ?, open_todos = ? {_MINE}"
 )
@@ -51,7 +53,9 @@ def advanced(
         return Step(BEGIN, (*row, *(columns or NOTHING_SHOWN)))
     mine = (thread.key, thread.thread_id, thread.version, thread.writer)
     if columns is None:
-        sql = ADVANCE_UNREAD if unread else ADVANCE
+        sql = ADVANCE
+        if unread:
+            sql = ADVANCE_STILL_UNREAD if thread.read_by == UNREAD else ADVANCE_UNREAD
         return Step(sql, (me, head, moment, user, *mine), must=True)
     return Step(ADVANCE_SHOWN, (me, head, moment, user, *columns, *mine), must=True)
 

@@ -107,9 +107,10 @@ def planned_writes(
             after, columns, steps = _shown_after(codec, me, thread, writes.ns, state)
             if columns is not None and after.state.shown.status in working.WAITS and not sure:
                 steps.insert(0, known)
-            steps += auto_labels.steps(
-                codec, thread.key, asks, writes.checkpoint, after.version, now()
-            )
+            if asks:
+                steps += auto_labels.steps(
+                    codec, thread.key, asks, writes.checkpoint, after.version, now()
+                )
     elif _is_ahead(thread, state, writes):
         # Saves run in the background: a quick task is done before its checkpoint is stored, which
         # then says what the task said.

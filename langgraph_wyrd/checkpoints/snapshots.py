@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 SLACK = 8 << 10  # bytes of deltas that are always read rather than a snapshot made
 MOST_ROWS = 1000  # deltas between two snapshots
 OWN_ROW = 4096  # bytes from which a channel has a row of its own
+# Bytes from which a snapshot's row is compressed. That takes as long as all else that a put does,
+# and a short thread has a new snapshot every few turns, which takes the place of an older one.
+COMPRESS_FROM = 32 << 10
 
 _PUT = insert(SNAPSHOTS)
 _DROP = "DELETE FROM wyrd_snapshots WHERE thread = ? AND ns = ? AND checkpoint < ?"
@@ -59,7 +62,7 @@ def _rows(codec: Codec, key: Any, put: Put, space: Namespace) -> list[Step]:
         if name not in space.channels:
             continue  # it was erased
         value = space.joins.get(name, held_now)  # as it was stored: the graph fills its own set
-        made = whole(codec, value, name)
+        made = whole(codec, value, name, space.channels[name])
         if name in space.owners:
             rest = None
             if name in put.owned and name in put.values:
@@ -69,20 +72,22 @@ def _rows(codec: Codec, key: Any, put: Put, space: Namespace) -> list[Step]:
             continue
         if space.channels[name].size > OWN_ROW and name:
             channel = stored(name, "a channel")
-            rows.append(_row(codec, key, put, channel, packed(made)))
+            rows.append(_row(codec, key, put, channel, packed(made, COMPRESS_FROM)))
             small[name] = None  # it must be found in a row of its own
         else:
             small[name] = made
-    data = packed([small, space.versions, space.seen, space.rest])
+    data = packed([small, space.versions, space.seen, space.rest], COMPRESS_FROM)
     state = None if space.state is None else state_of(space.state)
     rows.append(_row(codec, key, put, "", data, state))
-    users = user_values.rows_of(codec, key, user_values.SNAPSHOT, put.stamp, held, now())
-    return [*rows, *[Step(user_values.PUT_USER, row) for row in users]]
+    if held:
+        users = user_values.rows_of(codec, key, user_values.SNAPSHOT, put.stamp, held, now())
+        rows += [Step(user_values.PUT_USER, row) for row in users]
+    return rows
 
 
 def state_of(state: NamespaceState) -> bytes:
     """A working state, as a snapshot holds it."""
-    return packed(to_dict(state.lasting, compact=True))
+    return packed(to_dict(state.lasting, compact=True), COMPRESS_FROM)
 
 
 def _row(

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import xxhash
 
-from langgraph_wyrd.codec.messages import alike
+from langgraph_wyrd.codec.messages import alike, pack
 from langgraph_wyrd.codec.values import (
     ROWS,
     SCALARS,
@@ -64,6 +64,7 @@ class ListOf(NamedTuple):
     rest: int
     size: int
     snapshot: bool
+    rows: bool  # whether all elements are messages that the serde gives back as their rows say
 
 
 class DictOf(NamedTuple):
@@ -100,12 +101,14 @@ def operation(
     return ["w", snapshot, tag, data], Whole(mark, len(data), is_snapshot, _marks(codec, inner))
 
 
-def whole(codec: Codec, value: Any, channel: str) -> Operation:
-    """What makes `value` of nothing."""
+def whole(codec: Codec, value: Any, channel: str, known: Fingerprint | None = None) -> Operation:
+    """What makes `value` of nothing; `known` is its fingerprint."""
     snapshot, inner, kind = _looked_at(codec, value)
     with suppress(NotElements):
         if kind == "l":
-            return ["l", snapshot, codec.pack_list(inner, channel)]
+            rows = pack(inner) if inner and type(known) is ListOf and known.rows else None
+            parts = codec.pack_list(inner, channel) if rows is None else [[ROWS, rows]]
+            return ["l", snapshot, parts]
         if kind == "d":
             entries = codec.pack_entries(inner, channel)
             return ["d", snapshot, len(entries), b"".join(entries.values())]
@@ -133,7 +136,8 @@ def _list_operation(
 ) -> tuple[Operation | None, Fingerprint]:
     if before is None:
         parts = codec.pack_list(values, channel)
-        return ["l", snapshot, parts], list_fingerprint(codec, values, _size(parts), snapshot)
+        size, rows = _size(parts), _are_rows(parts)
+        return ["l", snapshot, parts], list_fingerprint(codec, values, size, snapshot, rows)
     old, quick = before.marks, codec.quick
     count, known = len(values), len(old)
     same, tail = 0, None
@@ -160,27 +164,30 @@ def _list_operation(
             runs, rest = _runs(codec, values, runs)
         size = before.size + len(data)
         change = ["s", snapshot, [[known, 0, [[ROWS, data]]]]]
-        return change, ListOf(marks, runs, rest, size, snapshot)
+        return change, ListOf(marks, runs, rest, size, snapshot, before.rows)
     marks = old[:same]
     marks.extend(_print(codec.element(value)) for value in values[same:])
     edits = edits_between(old, marks)
     if not edits:
         return None, before
-    size, made = before.size, []
+    size, rows, made = before.size, before.rows, []
     for edit in edits:
         parts = codec.pack_list(values[edit.start : edit.stop], channel, edit.start)
         made.append([edit.keep, edit.cut, parts])
         size += _size(parts)
+        rows = rows and _are_rows(parts)
         if edit.cut:
             size -= before.size * edit.cut // known
     runs, rest = _runs(codec, values, before.runs[: edits[-1].keep // RUN])
-    return ["s", snapshot, made], ListOf(marks, runs, rest, size, snapshot)
+    return ["s", snapshot, made], ListOf(marks, runs, rest, size, snapshot, rows)
 
 
-def list_fingerprint(codec: Codec, values: Sequence[Any], size: int, snapshot: bool) -> ListOf:
+def list_fingerprint(
+    codec: Codec, values: Sequence[Any], size: int, snapshot: bool, rows: bool
+) -> ListOf:
     """The fingerprint of a whole list."""
     marks = array("Q", [_print(codec.element(value)) for value in values])
-    return ListOf(marks, *_runs(codec, values, []), size, snapshot)
+    return ListOf(marks, *_runs(codec, values, []), size, snapshot, rows)
 
 
 def _runs(codec: Codec, values: Sequence[Any], known: list[int]) -> tuple[list[int], int]:
@@ -193,6 +200,10 @@ def _runs(codec: Codec, values: Sequence[Any], known: list[int]) -> tuple[list[i
 
 def _size(parts: Sequence[Part]) -> int:
     return sum([len(part[1]) for part in parts])
+
+
+def _are_rows(parts: Sequence[Part]) -> bool:
+    return all(part[0] == ROWS for part in parts)
 
 
 class Edit(NamedTuple):
@@ -390,7 +401,8 @@ class Value:
         if first[0] == "d":
             return operation(self._codec, None, value, channel)[1]
         snapshot, held = bare(value)
-        size = _size(first[2]) + sum([_size(new) for op in more for _, _, new in op[2]])
+        parts = [*first[2], *[part for op in more for edit in op[2] for part in edit[2]]]
+        size, rows = _size(parts), _are_rows(parts)
         if any(cut for op in more for _, cut, _ in op[2]):
             size = 64 * len(held)
-        return list_fingerprint(self._codec, held, size, snapshot)
+        return list_fingerprint(self._codec, held, size, snapshot, rows)

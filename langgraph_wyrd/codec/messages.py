@@ -212,9 +212,7 @@ def alike(values: Sequence[Any]) -> bytes | None:
     codes = list(map(_CODE.get, map(type, values)))
     if None in codes or any(map(_extra_of, values)):
         return None
-    held = list(map(_dict_of, values))
-    each = zip(zip(codes, map(len, held), strict=True), map(dict.values, held), strict=True)
-    flat = list(chain.from_iterable(chain.from_iterable(each)))
+    flat = list(chain.from_iterable(zip(codes, map(_dict_of, values), strict=True)))
     try:
         packed = ormsgpack.packb(flat, option=PLAIN)
     except ormsgpack.MsgpackEncodeError:

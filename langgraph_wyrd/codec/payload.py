@@ -97,9 +97,9 @@ def _short(version: Any) -> Any:
 # ---- compression
 
 
-def compressed(data: bytes) -> bytes:
-    """The bytes, compressed where that saves something."""
-    if COMPRESS_FROM <= len(data) <= _LARGEST:
+def compressed(data: bytes, least: int = COMPRESS_FROM) -> bytes:
+    """The bytes, compressed where they are as many as `least`, and that saves something."""
+    if least <= len(data) <= _LARGEST:
         if not hasattr(_local, "compressor"):  # one a thread: they can't be shared
             _local.compressor = zstandard.ZstdCompressor(level=3)
         smaller: bytes = _local.compressor.compress(data)
@@ -136,9 +136,9 @@ def _number(kind: int, data: bytes) -> int:
     return int.from_bytes(data, "big", signed=True)
 
 
-def packed(value: Any) -> bytes:
-    """Plain data as compressed msgpack."""
-    return compressed(ormsgpack.packb(value, default=_large, option=_PACKING))
+def packed(value: Any, least: int = COMPRESS_FROM) -> bytes:
+    """Plain data as msgpack, compressed from `least` bytes on."""
+    return compressed(ormsgpack.packb(value, default=_large, option=_PACKING), least)
 
 
 def unpacked(data: bytes) -> Any:

@@ -59,17 +59,21 @@ C = TypeVar("C", bound=type[Any])
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def plain_data(cls: C) -> C:
-    """A frozen dataclass with slots, whose `__init__` takes less than half the time.
+    """A frozen dataclass with slots, whose `__init__` takes a quarter of the time.
 
     The one of `dataclasses` sets each field through `object.__setattr__`, which looks it up by
-    name (1.2 us for ten fields); this one calls the setter of its slot (0.5 us).
+    name (1.2 us for ten fields). Here the object is of a class that is not frozen for as long as
+    its fields are set, which Python does without a call (0.2 us).
     """
     made = dataclass(frozen=True, slots=True)(cls)
-    names: dict[str, Any] = {"_missing": MISSING}
-    arguments, body = [], []
+    names: dict[str, Any] = {
+        "_missing": MISSING, "_made": made, "_init": made.__init__,
+        "_bare": type(cls.__name__, made.__bases__, {"__slots__": made.__slots__}),
+        "_set_class": object.__dict__["__class__"].__set__,
+    }  # fmt: skip
+    arguments, body, sets = [], [], []
     for each in fields(made):
         name = each.name
-        names[f"_set_{name}"] = made.__dict__[name].__set__
         if each.default_factory is not MISSING:
             names[f"_default_{name}"] = each.default_factory
             arguments.append(f"{name}=_missing")
@@ -79,7 +83,12 @@ def plain_data(cls: C) -> C:
             arguments.append(f"{name}=_default_{name}")
         else:
             arguments.append(name)
-        body.append(f"_set_{name}(self, {name})")
+        sets.append(f"self.{name} = {name}")
+    given = ", ".join(each.name for each in fields(made))
+    body += [
+        f"if self.__class__ is not _made: return _init(self, {given})",
+        "_set_class(self, _bare)", *sets, "self.__class__ = _made",
+    ]  # fmt: skip
     text = f"def __init__(self, {', '.join(arguments)}):\n " + "\n ".join(body)
     exec(text, names)  # as `dataclasses` itself makes it
     init = names["__init__"]

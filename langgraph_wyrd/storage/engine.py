@@ -122,11 +122,9 @@ class _Worker(threading.Thread):
         queue = self._queue
         while (jobs := queue.get()) is not None:
             ends, self._silence = False, None
-            while self._writes and len(jobs) < _TOGETHER:  # reads are shared out one by one
-                try:
-                    more = queue.get_nowait()
-                except Empty:
-                    break
+            # Nobody else takes from a writer's queue; reads are shared out one by one.
+            while self._writes and len(jobs) < _TOGETHER and not queue.empty():
+                more = queue.get()
                 if more is None:
                     ends = True
                     break

@@ -365,11 +365,12 @@ class SqliteConnection:
             self._raw.text_factory = str
 
     def merge(self, writes: Sequence[Sequence[Step]]) -> None:
-        execute = self._raw.execute
         with self._in_place(), self._transaction("BEGIN IMMEDIATE"):
+            cursor = self._raw.cursor()
             for steps in writes:
                 for sql, params, must in steps:
-                    cursor = execute(sql, params)
+                    # The driver asks a named tuple for each of its fields by a call.
+                    cursor.execute(sql, tuple(params))
                     if (
                         must
                         and cursor.rowcount != 1
