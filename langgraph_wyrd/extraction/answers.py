@@ -31,7 +31,7 @@ from langgraph_wyrd.extraction.requests import Requests
 from langgraph_wyrd.extraction.sentences import MARKS, is_letter
 from langgraph_wyrd.extraction.view import Fresh
 from langgraph_wyrd.state.facts import Opens, Reopens
-from langgraph_wyrd.state.model import PERHAPS
+from langgraph_wyrd.state.model import PERHAPS, OpenLoop
 
 _FORM = "structured_response"
 _ANSWERED = ("answered", DELIVERED, PERHAPS)
@@ -125,11 +125,20 @@ class Answers(Requests):
             return True
         return not share(turn.text, about)
 
+    def _calls_since(self, request: Waiting) -> list[OpenLoop]:
+        """The tool calls of the state before that were made since a request."""
+        found: list[OpenLoop] = []
+        if request.loop is not None:
+            for loop in reversed(self.view.previous.loops):
+                if loop is request.loop:
+                    break
+                if loop.kind in CALLS:
+                    found.append(loop)
+        return found
+
     def _called_since(self, request: Waiting) -> list[str]:
         """The tools that were called since a request and did not fail."""
-        loops = self.view.previous.loops
-        since = loops[loops.index(request.loop) + 1 :] if request.loop is not None else ()
-        before = [loop for loop in since if loop.kind in CALLS and loop.outcome != "failed"]
+        before = [loop for loop in self._calls_since(request) if loop.outcome != "failed"]
         return [str(loop.context.get("name", "")) for loop in before] + self.called
 
     def _is_left_to_them(self, text: str) -> bool:
@@ -159,10 +168,12 @@ class Answers(Requests):
 
     def _left_out(self, numbers: frozenset[int]) -> list[Waiting]:
         """Questions of one message to which a numbered answer has no number."""
-        ref = self.requests[0].ref if self.requests else None
+        if not numbers or len(self.requests) < 2:
+            return []
+        ref = self.requests[0].ref
         parts = {ref if n == 0 else f"{ref}#{n + 1}": n + 1 for n in range(MOST_PARTS)}
         found = [each for each in self.requests if each.ref in parts]
-        if len(found) < 2 or not numbers or not numbers <= set(range(1, len(found) + 1)):
+        if len(found) < 2 or not numbers <= set(range(1, len(found) + 1)):
             return []
         return [each for each in found if parts[each.ref] not in numbers]
 
@@ -257,14 +268,12 @@ class Answers(Requests):
         """Requests for several things of which nothing that was said or called is about one."""
         found = []
         for each in self.requests:
-            if each.form == ASIDE or len(asking.parts(each.text)) < 2:
+            wanted = 0 if each.form == ASIDE else len(asking.parts(each.text))
+            if wanted < 2 or len(set(self._called_since(each))) >= wanted:
                 continue
-            loops = self.view.previous.loops
-            since = loops[loops.index(each.loop) + 1 :] if each.loop is not None else ()
-            calls = [loop.description for loop in since if loop.kind in CALLS]
+            calls = [loop.description for loop in self._calls_since(each)]
             told = stems(text).union(*(stems(re.sub(r"[_(]", " ", call)) for call in calls))
-            tools = len(set(self._called_since(each)))
-            if asking.left_over(each.text, told, tools):
+            if asking.left_over(each.text, told):
                 found.append(each)
         return found
 

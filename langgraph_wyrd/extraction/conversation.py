@@ -7,7 +7,7 @@ What was opened and settled within one walk leaves no loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
 from langgraph_wyrd.extraction import people
@@ -20,7 +20,6 @@ from langgraph_wyrd.extraction.messages import (
     broken_off,
     digest,
     read,
-    written,
 )
 from langgraph_wyrd.extraction.owed import BOOKKEEPING, CALLS
 from langgraph_wyrd.extraction.plain import as_text, bounded, in_line, short
@@ -55,49 +54,44 @@ _NO_RESULT = (
 )
 
 
-def conversation(view: View) -> Iterator[Fact]:
+def conversation(view: View) -> Sequence[Fact]:
     """What the new messages of a checkpoint open and settle; of a task's writes, only results."""
     if not view.putting:
-        yield from _pending(view)
-        return
+        return list(_pending(view))
+    found: list[Fact] = []
     for news in digest(view).news:
         walk = _Walk(view, news.channel)
         walk.through(news)
-        if _has_form(view):
+        if (walk.requests or walk.aim) and _has_form(view):
             walk.answered()
-        yield from filter(None, walk.facts)
+        found += [fact for fact in walk.facts if fact is not None]
     if _EVENT in view.changed and not view.channels.left_out(_EVENT):
         event = view.values.get(_EVENT)
         message = read(event.get("summary_message")) if isinstance(event, dict) else None
         if message is not None and message.text:
-            yield from _summary(view, message.text, view.at("summary", channel=_EVENT))
+            found += _summary(view, message.text, view.at("summary", channel=_EVENT))
+    return found
 
 
 def _has_form(view: View) -> bool:
     """Whether the run has come to an answer that is no words: an agent's `response_format`."""
     if _FORM in view.changed and view.values.get(_FORM) is not None:
         return True
-    if not view.writes:
-        return False
     return any(write.channel == _FORM for write in view.writes)  # the same one as before
 
 
 def _pending(view: View) -> Iterator[Fact]:
     """Results that a finished task wrote while others of its step still run."""
-    for write in view.writes:
-        if write.channel.startswith(("__", "branch:")) or view.channels.left_out(write.channel):
-            continue
-        for each in written(write.value):
-            message = read(each)
-            for result in message.results if message is not None else ():
-                source = view.at(
-                    "tool_result",
-                    channel=write.channel,
-                    message_id=message.id if message is not None else None,
-                    task_id=write.task,
-                    tool_call_id=result.call,
-                )
-                yield Settles(CALLS, ended(result)[0], source, result.call)
+    for write, message in digest(view).written:
+        for result in message.results:
+            source = view.at(
+                "tool_result",
+                channel=write.channel,
+                message_id=message.id,
+                task_id=write.task,
+                tool_call_id=result.call,
+            )
+            yield Settles(CALLS, ended(result)[0], source, result.call)
 
 
 class _Walk(Answers):
@@ -150,7 +144,9 @@ class _Walk(Answers):
         ref = message.id or ""
         self._goes_on(message)
         words = message.text.strip()
-        if message.calls or (words and self.agent != message.name and self.agent is not None):
+        if self.questions and (
+            message.calls or (words and self.agent != message.name and self.agent is not None)
+        ):
             source = self._source("answer", message)  # who goes on needs no answer
             self._settle(self.questions, "the agent went on", source, "answers")
         if words and not message.calls:
@@ -173,11 +169,11 @@ class _Walk(Answers):
         self._take_back("broken")
         if not self.known:
             return
-        before = self._open_before("truncated")
-        calls = [loop for kind in CALLS for loop in self._open_before(kind)]
-        for loop in (*before, *(loop for loop in calls if "unnamed" in loop.context)):
-            source = self._source("answer", message)
-            self._add(Settles((loop.kind,), "the agent went on", source, loop.ref), "past")
+        for kind in ("truncated", *CALLS):
+            for loop in self._open_before(kind):
+                if kind == "truncated" or "unnamed" in loop.context:
+                    source = self._source("answer", message)
+                    self._add(Settles((kind,), "the agent went on", source, loop.ref), "past")
 
     def _calls(self, call: Call, message: Message, otherwise: str) -> None:
         if call.name in BOOKKEEPING and call.malformed is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import islice
 from typing import Literal
 
@@ -156,6 +157,7 @@ _RANK = ("rest", "news", "wish", "other")
 _PLAIN_STARTS = ("i ", "i'", "can ", "could ", "what ", "the ", "is ", "how ", "my ", "we ", "a ")
 
 
+@lru_cache(maxsize=64)
 def wants(text: str, before: Form | None) -> bool:
     """Whether a person's turn says what they want from now on, and not only answers or goes on.
 

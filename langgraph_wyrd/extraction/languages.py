@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
 from types import ModuleType
@@ -38,6 +38,10 @@ class Tables:
         if table == "asking":  # any of the tables of sentences that ask, or offer
             tables = (_tuple(getattr(self.module, name)) for name in _ASKING)
             return re.compile(_grouped(tuple(chain.from_iterable(tables))))
+        if table == "small":  # a line that may be made of small words only
+            parts = (_tuple(getattr(self.module, name)) for name in _SMALL)
+            whole = _grouped(tuple(chain.from_iterable(parts)))
+            return re.compile(rf"(?:{whole})\Z|(?:{_grouped(_tuple(self.module.PROCEED))})")
         if table == "opening":  # small words at a sentence's start
             word = "" if self.cjk else r"(?!\w)"
             small = "|".join(_longest_first(f"{self.module.THANKS}|{self.module.NODS}"))
@@ -63,6 +67,7 @@ class Tables:
 
 
 _ASKING = ("COURTESY", "NEEDS", "DEMANDS", "OFFERS")
+_SMALL = ("FAREWELL", "STOP")
 
 
 def _tuple(table: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -188,8 +193,8 @@ def languages(text: str) -> tuple[Tables, ...]:
 ENDS = " .,;:!-*_\"'()\u3002\uff0c\uff01\u3001~\u2026" + MARKS
 
 
-def lowered(sentence: str, tables: Iterable[Tables]) -> str:
-    return sentence.lower() if any(each.cjk for each in tables) else plain_latin(sentence)
+def lowered(sentence: str, tables: Sequence[Tables]) -> str:
+    return sentence.lower() if tables and tables[0].cjk else plain_latin(sentence)
 
 
 def beyond_nods(tables: Tables, line: str) -> str:
@@ -216,10 +221,10 @@ _ENDINGS = "aeos"  # "borra" and "borro" are one word
 @lru_cache(maxsize=512)
 def stems(text: str) -> frozenset[str]:
     """The beginnings of a text's longer words; of scripts without spaces, pairs of characters."""
+    line = plain_latin(text[:2000])
     found: set[str] = set()
     common = _common_in()
-    for match in _WORD.finditer(plain_latin(text[:2000])):
-        word = match.group()
+    for word in set((_ASCII_WORD if line.isascii() else _WORD).findall(line)):
         if not word.isascii() and (_HAN.search(word) or _KANA.search(word)):
             found.update(
                 word[n : n + 2]

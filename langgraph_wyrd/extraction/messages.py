@@ -15,11 +15,12 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.graph.message import add_messages
 from langgraph.types import Overwrite
 
-from langgraph_wyrd.extraction.view import Fresh, View
+from langgraph_wyrd.extraction.view import Fresh, TaskWrite, View
 
 Role = Literal["human", "ai", "tool", "other"]
 
 _MESSAGES = "messages"
+_NO_LISTS = ("__", "branch:to:")  # how channels begin that hold no messages
 _ROLES: dict[str, Role] = {
     "human": "human",
     "user": "human",
@@ -301,12 +302,20 @@ class News(NamedTuple):
 
 
 class Digest(NamedTuple):
-    """What is new in a view's lists of messages, and whether a look at it is worth while."""
+    """The new messages of a view, and which extractors are to look at them.
 
-    news: Sequence[News]
-    speaks: bool  # an agent's words
-    calls: set[str]  # names of the tools that are called
-    fails: bool  # a tool's result that is an error
+    `news` are those of a checkpoint, `written` those of a task's writes.
+    """
+
+    news: Sequence[News] = ()
+    written: Sequence[tuple[TaskWrite, Message]] = ()
+    speaks: bool = False  # an agent's words
+    calls: frozenset[str] | set[str] = frozenset()  # names of the tools that are called
+    answers: bool = False  # a tool's result
+    fails: bool = False  # one that is an error
+
+
+_NO_MESSAGES = Digest()
 
 
 def digest(view: View) -> Digest:
@@ -319,21 +328,42 @@ def digest(view: View) -> Digest:
 
 def _digest(view: View) -> Digest:
     news: list[News] = []
-    speaks = fails = False
+    told: list[tuple[TaskWrite, Message]] = []
+    messages: list[Message] = []
+    if not view.putting:
+        told = _written(view)
+        messages = [message for _, message in told]
+    elif view.fresh or view.writes:
+        for channel, fresh in _conversations(view):
+            held = {place: read(fresh.values[place]) for place in fresh.places}
+            news.append(News(channel, fresh, held))
+            messages += [message for message in held.values() if message is not None]
+    if not (messages or news):
+        return _NO_MESSAGES
+    speaks = answers = fails = False
     calls: set[str] = set()
-    for channel, fresh in _conversations(view):
-        values = fresh.values
-        held = {place: read(values[place]) for place in fresh.places}
-        news.append(News(channel, fresh, held))
-        for message in held.values():
-            if message is None:
-                continue
-            if message.role == "ai":
-                speaks = speaks or bool(message.text)
-                calls.update([call.name for call in message.calls])
-            elif message.results:
-                fails = fails or any(result.failed for result in message.results)
-    return Digest(news, speaks, calls, fails)
+    for message in messages:
+        if message.role == "ai":
+            speaks = speaks or bool(message.text)
+            for call in message.calls:
+                calls.add(call.name)
+        for result in message.results:
+            answers = True
+            fails = fails or result.failed
+    return Digest(news, told, speaks, calls, answers, fails)
+
+
+def _written(view: View) -> list[tuple[TaskWrite, Message]]:
+    """The messages that a task wrote, each with its write."""
+    found = []
+    for write in view.writes:
+        if write.channel.startswith(_NO_LISTS) or view.channels.left_out(write.channel):
+            continue
+        for each in written(write.value):
+            message = read(each)
+            if message is not None:
+                found.append((write, message))
+    return found
 
 
 def _conversations(view: View) -> Iterator[tuple[str, Fresh]]:
@@ -349,10 +379,8 @@ def _conversations(view: View) -> Iterator[tuple[str, Fresh]]:
             _talks(values[place]) for place in places[:_TRIED]
         ):
             yield channel, fresh
-    if not view.writes:
-        return
-    for channel in dict.fromkeys(write.channel for write in view.writes):
-        if channel in view.fresh or channel not in view.changed or channel.startswith("__"):
+    for channel in dict.fromkeys([write.channel for write in view.writes]):
+        if channel in view.fresh or channel not in view.changed or channel.startswith(_NO_LISTS):
             continue
         if channel in view.values and type(view.values[channel]) is not _DeltaSnapshot:
             continue

@@ -69,11 +69,10 @@ class Owed:
         self.known: dict[str, list[OpenLoop]] = {}  # open before this walk, by kind
         self.used_tools = False
         for loop in view.previous.loops:
-            kind = loop.kind
-            if kind in CALLS:
+            if loop.kind in CALLS:
                 self.used_tools = True
             if loop.closed_at is None and loop.closed_in is None:
-                self.known.setdefault(kind, []).append(loop)
+                self.known.setdefault(loop.kind, []).append(loop)
         self.requests = [waiting(loop) for loop in self.known.get("request", ())]
         self.questions = [waiting(loop) for loop in self.known.get("question", ())]
         self.wanted = False  # whether anything was ever wanted
@@ -179,14 +178,16 @@ class Owed:
         view = self.view
         if CHANNEL in view.changed:
             return any(each.status not in FINISHED for each in entries(view.values.get(CHANNEL)))
+        if not view.previous.todos:
+            return False
         return any(todo.confidence != "heuristic" for todo in view.previous.open_todos)
 
     def _is_aim(self, id: str | None, text: str) -> bool:
         """Whether this message is known as an aim: a list may come again as a whole."""
-        return id is not None and any(
-            aim.source.message_id == id and aim.text == text
-            for aim in self.view.previous.intentions
-        )
+        for aim in self.view.previous.intentions:
+            if aim.source.message_id == id and aim.text == text:
+                return id is not None
+        return False
 
     def _agent_spoke_last(self, place: int, fresh: Fresh) -> bool:
         """Whether the last words before this walk are the agent's. Of a list that is not at hand

@@ -109,6 +109,8 @@ class _Room:
             return {"$type": kind.__name__, "repr": self._text(_shape(value))}
 
     def _held(self, value: Any, kind: type[Any], depth: int) -> Any:
+        if kind is dict and not self.inside:
+            return self._entries(value.items(), len(value), depth)
         if kind is _DeltaSnapshot:
             return self.show(value.value, depth)
         if isinstance(value, Mapping):

@@ -40,8 +40,10 @@ VERSION = 3
 # NULL is the first reading that there was, all default ones of version 3; "" is none at all.
 _FIRST: dict[str, Any] = {"wyrd": 3}
 
-# What an extractor looks at: a task's writes, a checkpoint's new messages, its other channels.
-WRITES, MESSAGES, CHANNELS = 1, 2, 4
+# What an extractor looks at: a task's writes; a checkpoint's channels but those of messages; new
+# messages, an agent's words in them, its calls and those that failed.
+WRITES, CHANNELS, MESSAGES, SPEECH, CALLS = 1, 2, 4, 8, 16
+_ALL = WRITES | CHANNELS | MESSAGES | SPEECH | CALLS
 
 # In the order in which they run: what is over comes before what is new.
 DEFAULTS: dict[str, Extractor] = {
@@ -57,13 +59,13 @@ DEFAULTS: dict[str, Extractor] = {
 }
 LOOKS_AT = {
     "tasks": WRITES,
-    "conversation": WRITES | MESSAGES | CHANNELS,
-    "todos": WRITES | MESSAGES | CHANNELS,
+    "conversation": MESSAGES | CHANNELS,
+    "todos": WRITES | CALLS | CHANNELS,
     "background": WRITES | CHANNELS,
     "aims": CHANNELS,
     "rubric": CHANNELS,
-    "steps": MESSAGES,
-    "declared": MESSAGES,
+    "steps": SPEECH,
+    "declared": CALLS,
     "context": CHANNELS,
 }
 _ROUTING = ("branch:to:", "join:")
@@ -109,7 +111,7 @@ class Extractors:
         self._defaults = tuple((name, run) for name, run in DEFAULTS.items() if name not in off)
         self._looking = tuple(  # those that look at any of this
             tuple(each for each in self._defaults if LOOKS_AT[each[0]] & kinds)
-            for kinds in range((WRITES | MESSAGES | CHANNELS) + 1)
+            for kinds in range(_ALL + 1)
         )
         names = {name for name, _ in self._defaults}
         mine: list[tuple[str, Extractor, str]] = []
@@ -232,12 +234,17 @@ class Extractors:
 
 def _kinds(view: View) -> int:
     """What there is to look at in a view."""
-    if not view.putting:
-        return WRITES
     try:
-        kinds = MESSAGES if digest(view).news else 0
+        found = digest(view)
     except Exception:  # a channel whose values can't be looked at: the extractors say so
-        return MESSAGES | CHANNELS
+        return _ALL if view.putting else _ALL ^ CHANNELS
+    kinds = MESSAGES if found.news or found.answers else 0
+    if found.speaks:
+        kinds |= SPEECH
+    if found.calls or found.fails:
+        kinds |= CALLS
+    if not view.putting:
+        return kinds | WRITES
     every = view.channels.context is not None
     for name in (*view.changed, *view.gone):
         if every or not (name in _NO_NEWS or name.startswith(_ROUTING)):

@@ -32,7 +32,7 @@ from langgraph_wyrd.extraction.plain import short
 from langgraph_wyrd.extraction.sentences import Form, own_words
 from langgraph_wyrd.extraction.view import Fresh
 from langgraph_wyrd.state.facts import Wants
-from langgraph_wyrd.state.model import Source, shortened
+from langgraph_wyrd.state.model import Source, cut, shortened
 
 _PLEASE = 40  # characters: a longer answer says what is wanted
 _FEW = 3  # words of a yes that only takes up an offer
@@ -73,7 +73,7 @@ class Requests(Owed):
         said = asking.said(text)
         heard = _Heard(
             message, said, said.wish or bool(said.questions), line,
-            shortened(line, LINE) or people.shown(message), source,
+            cut(line, LINE) or people.shown(message), source,
             "asks" if told else form, form in WAITED, told, asked,
         )  # fmt: skip
         if said.praise and self.wanted and not self.requests and not heard.waited:
@@ -124,7 +124,7 @@ class Requests(Owed):
         concrete = waited and (heard.asks or len(line) > _PLEASE) and asking.is_open_ended(asked)
         if just := self._just_told(place, fresh) if self.requests else []:
             self._settle(self.requests, "replaced", source, "replies", just)
-        asks_back = any(map(asking.is_interrogative, said.questions))
+        asks_back = waited and any(map(asking.is_interrogative, said.questions))
         if waited and (said.wish or asks_back) and len(line) > _PLEASE:
             # It says more than the answer, and is no short talk about what was found.
             answers = said.adds or said.agrees or said.denies

@@ -97,7 +97,7 @@ def turn(text: str) -> Turn:
     courtesy = offering = False
     offered = ""  # the last offer that asks nothing
     last_mark = max((n for n, each in enumerate(said) if each[-1] in MARKS), default=-1)
-    lower = any(each.cjk for each in tables)
+    lower = bool(tables) and tables[0].cjk
     coded = "```" in text
     after_code = prose_of(text.rpartition("```")[2]) if coded else ""
     drafted = goes_on = False

@@ -139,7 +139,7 @@ def _over(view: View, task: _Task) -> Iterator[Fact]:
     again = {parts_of(each)[0] for each in task.interrupts} if not task.finished else set()
     handles = _handles(task)
     for loop in view.previous.loops:
-        if loop.resolved or loop.kind not in ("interrupt", "error"):
+        if loop.kind not in ("interrupt", "error") or loop.resolved:
             continue
         source = loop.source
         if source.task_id == task.id:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from langgraph_wyrd.extraction.messages import Message, digest, read, written
+from langgraph_wyrd.extraction.messages import Message, digest
 from langgraph_wyrd.extraction.plain import bounded, unwrapped
 from langgraph_wyrd.extraction.view import View
 from langgraph_wyrd.state.facts import Fact, Listed, Opens, Settles, Todos
@@ -89,6 +89,7 @@ def _channel(view: View, channel: str, value: Any) -> Todos:
 
 def _written(view: View) -> Iterator[Fact]:
     """The list in a task's writes, where it is sure to be the whole one."""
+    calls = () if digest(view).calls.isdisjoint(_TRACKERS) else digest(view).written
     for write in view.writes:
         if write.channel == CHANNEL:
             if _whole(view, write.task):
@@ -97,8 +98,7 @@ def _written(view: View) -> Iterator[Fact]:
                     entries(write.value),
                     view.at("todos", channel=CHANNEL, task_id=write.task),
                 )
-        elif not write.channel.startswith("__") and not view.channels.left_out(write.channel):
-            messages = filter(None, map(read, written(write.value)))
+        elif messages := [message for whose, message in calls if whose is write]:
             yield from _calls(view, write.channel, messages, write.task)
 
 

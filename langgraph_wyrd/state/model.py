@@ -467,9 +467,13 @@ def config_at(thread_id: str | None, checkpoint_id: str) -> dict[str, Any]:
 
 def shortened(text: str, most: int) -> str:
     """One line of text, cut at a word where that is near."""
-    line = " ".join(text.split())
+    return cut(" ".join(text.split()), most)
+
+
+def cut(line: str, most: int) -> str:
+    """A line of text, cut at a word where that is near."""
     if len(line) <= most:
         return line
-    cut = line[: most - 1]
-    space = cut.rfind(" ")
-    return (cut[:space] if space > most * 0.6 else cut).rstrip() + "…"
+    start = line[: most - 1]
+    space = start.rfind(" ")
+    return (start[:space] if space > most * 0.6 else start).rstrip() + "…"
