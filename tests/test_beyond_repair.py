@@ -129,6 +129,22 @@ async def test_a_checkpoint_without_any_before_it(durable: Backend, call: Call) 
     assert await call(saver, "get_tuple", at("t", never)) is None
 
 
+async def test_a_checkpoint_that_was_deleted(durable: Backend, call: Call) -> None:
+    """Parity knows that it was there: it raises, and one that never was is None all the same."""
+    with durable.open() as saver:
+        talk(saver, "t", 2)
+        ids = sorted(entry.checkpoint_id for entry in saver.thread("t").history())
+    for id in ids[3:5]:
+        Rows(durable.url, "wyrd_checkpoints").run("DELETE FROM {} WHERE id = ?", id)
+    saver = durable.open()
+    for id in ids[3:5]:
+        with pytest.raises(CheckpointDamaged, match=id) as raised:
+            await call(saver, "get_tuple", at("t", id))
+        assert raised.value.ancestor == ids[2]
+    never = f"{ids[3][:-1]}{'0' if ids[3][-1] != '0' else '1'}"
+    assert await call(saver, "get_tuple", at("t", never)) is None
+
+
 @pytest.mark.parametrize("keys", [True, False])
 async def test_a_repair_takes_all_that_a_task_wrote_but_its_answers(
     durable: Backend, call: Call, keys: bool

@@ -92,10 +92,7 @@ class _Thread:
     def __init__(self, codec: Codec, found: Recovered, users: Sequence[tables.UserRow]) -> None:
         self._codec = codec
         self._found = found
-        self._users = [
-            (flipped_back(tables.USER_DATA, row) or row) if unsound(tables.USER_DATA, row) else row
-            for row in users
-        ]
+        self._users = [flipped_back(tables.USER_DATA, row) or row for row in users]
         self.row: tables.ThreadRow | None = remade(found, found.stored.row)
         self.heals: list[Heal] = []
         self.drops: list[tuple[str, str]] = []
@@ -113,8 +110,8 @@ class _Thread:
                     self._lost[row.ns, row.id] = row
                 else:
                     self.note("left_out", "", "", "a checkpoint is damaged: nothing says which")
+        there = self._rows.keys() | self._lost
         for table, row in found.broken:
-            there = self._rows.keys() | self._lost
             if table is tables.WRITES and (row.ns, row.checkpoint) not in there:
                 what = f"what task {row.task} wrote is damaged: nothing says at which checkpoint"
                 self.note("left_out", "", "", what, str(row.task))
@@ -152,7 +149,7 @@ class _Thread:
 
     def by_id(self, ns: str, id: str) -> read.Read | None:
         """Just this checkpoint; the error for one that is damaged names its nearest ancestor."""
-        if (ns, id) not in self._rows.keys() | self._lost and not self._found.absent:
+        if not self._was_stored(ns, id):
             return None
         made, error = self._nearest(ns, id)
         if error is None:
@@ -165,6 +162,13 @@ class _Thread:
         )
         raised.ancestor = made.id
         raise raised from error
+
+    def _was_stored(self, ns: str, id: str) -> bool:
+        """Whether a checkpoint is there, or is damaged or missing."""
+        if (ns, id) in self._rows or (ns, id) in self._lost:
+            return True
+        own = place_of(ns, id) | 1
+        return any(each & 0xFFFFFFFF == own for each in self._found.absent)
 
     def _nearest(self, ns: str, wanted: str) -> tuple[read.Read | None, Exception | None]:
         """A checkpoint or its nearest intact ancestor, and why it is not the checkpoint itself."""
@@ -209,8 +213,9 @@ class _Thread:
             if not found.snapshots:
                 raise
         except Exception as error:
-            if self.row is not None and hasattr(error, "add_note"):  # Python 3.11
-                error.add_note(f"in checkpoint {given(id)} of thread {given(self.row.thread_id)!r}")
+            if hasattr(error, "add_note"):  # Python 3.11
+                thread_id = given(self._found.stored.thread_id)
+                error.add_note(f"in checkpoint {given(id)} of thread {thread_id!r}")
             raise
         last = found.path[-1]
         made = read.read_of(self._codec, self.found(ns, id, snapshots=False), again)
@@ -238,9 +243,9 @@ class _Thread:
         and still names its parent."""
         made = self.found(ns, id)
         if not made.path:
-            lost, own = self._lost.get((ns, id)), place_of(ns, id) | 1
+            lost = self._lost.get((ns, id))
             made.path = [] if lost is None else [lost]
-            if lost is not None or any(each & 0xFFFFFFFF == own for each in self._found.absent):
+            if self._was_stored(ns, id):
                 what = "it can't be read: DeltaChannels may lack what was written before it"
                 self.note("left_out", ns, id, what)
         return made
