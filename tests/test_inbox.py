@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
 from langchain.agents import create_agent
@@ -530,11 +530,13 @@ def test_questions_of_mcp_servers(sqlite: Backend) -> None:
         assert graph.invoke(None, at)["log"] == [{"responses": {"k1": stored}}]
 
 
-class Size(BaseModel):
+class Size(BaseModel, extra="forbid"):
     """What a person may say."""
 
     width: int
     colour: str | None = None
+    sides: list[Literal["front", "back"]] = []
+    framed: bool = False
 
 
 def test_an_answer_fits_its_schema(sqlite: Backend) -> None:
@@ -543,8 +545,15 @@ def test_an_answer_fits_its_schema(sqlite: Backend) -> None:
     graph = graph_of(saver, asks("how big?", response_schema=Size))
     graph.invoke({"log": []}, AT)
     thread = saver.thread("t")
-    for wrong in ({}, {"width": "wide"}, 7, {"width": 1, "colour": 2}):
-        with pytest.raises(AnswerNotAllowed, match="does not fit"):
+    for wrong, why in (
+        ({}, "it has no 'width'"), ({"width": "wide"}, "must be of type integer"),
+        ({"width": True}, "must be of type integer"), (7, "must be of type object"),
+        ({"width": 1, "colour": 2}, "must be of type string"),
+        ({"width": 1, "framed": 1}, "must be of type boolean"),
+        ({"width": 1, "hue": "red"}, "a field 'hue' that is not known"),
+        ({"width": 1, "sides": ["front", "top"]}, r"\['sides'\]\[1\] must be one of"),
+    ):  # fmt: skip
+        with pytest.raises(AnswerNotAllowed, match=f"does not fit.*{why}"):
             thread.answer(wrong)
     thread.answer({"width": 4})
     assert graph.invoke(None, AT)["log"] == [Size(width=4)]

@@ -80,6 +80,15 @@ BROKEN: dict[str, list[BaseMessage]] = {
     "blocks only": [
         ASK, AIMessage([{"type": "tool_use", "id": "a", "name": "search", "input": {}}]), NEXT
     ],
+    "a block that comes twice": [
+        ASK,
+        AIMessage(
+            [{"type": "tool_use", "id": "a", "name": "search", "input": {}}] * 2,
+            tool_calls=[call("a")],
+        ),
+        result("a"),
+        NEXT,
+    ],
     "blocks only, cut off": [
         ASK,
         AIMessage(

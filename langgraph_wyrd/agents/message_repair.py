@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from hashlib import blake2b
+from itertools import zip_longest
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -247,10 +248,12 @@ class _Repair:
                 fixed["args"] = ""
             changed = changed or any(call.get(key) != value for key, value in fixed.items())
             call.update(fixed)
+        if isinstance(content, list):
+            blocks = _with_new_ids(content, renamed)
+            if any(one is not other for one, other in zip_longest(blocks, content)):
+                content, changed = blocks, True
         if not changed:
             return message, found
-        if isinstance(content, list) and any(new != [old] for old, new in renamed.items()):
-            content = _with_new_ids(content, renamed)
         kwargs = {k: v for k, v in message.additional_kwargs.items() if k != "tool_calls"}
         update = {"content": content, "tool_calls": valid, "invalid_tool_calls": broken}
         return message.model_copy(update={**update, "additional_kwargs": kwargs}), found
@@ -351,7 +354,7 @@ def _with_new_ids(content: list[Any], renamed: Mapping[str, list[str]]) -> list[
             if n < len(new) and new[n] != block.get(key):
                 block = {**block, key: new[n]}
             elif n >= len(new) > 0:
-                continue  # said once more than it was called
+                continue  # there are more blocks of this id than calls
         out.append(block)
     return out
 

@@ -93,7 +93,7 @@ def table(headers: Iterable[str], rows: Iterable[Iterable[Part]]) -> Markup:
 
 def whole(value: Any) -> Markup:
     """All of a text or a value, in a box of its own; of a very long one, most."""
-    text = value if isinstance(value, str) else outline(value)
+    text = outline(value)
     rest = len(text) - _LONG
     more = f"\n… {count(rest, 'more character')}" if rest > 0 else ""
     return tag("pre", text[:_LONG] + more)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from langgraph_wyrd.errors import WyrdError
@@ -172,7 +172,7 @@ def state_lines(state: WorkingState, most: int = 100, paint: Paint = unpainted) 
     if state.due and state.status != "due":
         lines += [paint(fitted(line(f"next: {listing(nodes(state.due), 10)}"), most), "dim")]
     for title, size, _, items in _sections(state):
-        lines += _part(title, size, map(_row, items), most, paint)
+        lines += _part(title, size, [*map(_row, items)], most, paint)
     return lines
 
 
@@ -193,21 +193,18 @@ def _row(item: Item) -> Row:
     return sign, item.words[:_READ], small
 
 
-def _part(name: str, said: str, rows: Iterable[Row], most: int, paint: Paint) -> list[str]:
-    """A heading, and the rows below it; nothing if there are none."""
-    found = list(rows)
-    if not found:
-        return []
+def _part(name: str, said: str, rows: Sequence[Row], most: int, paint: Paint) -> list[str]:
+    """A heading, and the rows below it."""
     lines = ["", f"{paint(name, 'bold')} {paint(f'({said})', 'dim')}"]
-    column = min(max(width(sign) for (sign, _), _, _ in found), most // 3)
-    for (sign, colour), says, small in found[:_MOST]:
+    column = min(max(width(sign) for (sign, _), _, _ in rows), most // 3)
+    for (sign, colour), says, small in rows[:_MOST]:
         start = "  " + paint(padded(fitted(sign, column), column), colour) + GAP
         room = most - 2 - column - len(GAP)
         about = fitted(line(small, 200), max(0, room // 3))
         text = fitted(line(says), room - (width(about) + len(GAP) if about else 0))
         lines.append(start + text + (GAP + paint(about, "dim") if about else ""))
-    if len(found) > _MOST:
-        lines.append(paint(f"  … and {len(found) - _MOST:,} more", "dim"))
+    if len(rows) > _MOST:
+        lines.append(paint(f"  … and {len(rows) - _MOST:,} more", "dim"))
     return lines
 
 
