@@ -209,7 +209,6 @@ def _json(held: Any) -> str | None:
     return to_json(dict(held)) if held else None
 
 
-@lru_cache(1024)
 def due_json(due: tuple[Due, ...]) -> str:
     """What is due, as it is stored: a node's name, or the name and the place of a Send."""
     return to_json([each.node if each.index is None else [each.node, each.index] for each in due])

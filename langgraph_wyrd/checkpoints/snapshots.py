@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from langgraph_wyrd.checkpoints import user_values
 from langgraph_wyrd.checkpoints.cache import Namespace
 from langgraph_wyrd.codec.delta import whole
-from langgraph_wyrd.codec.payload import packed
+from langgraph_wyrd.codec.payload import packed, unpacked
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.state.codec import to_dict
+from langgraph_wyrd.state.codec import NAMES, from_rows, row_of
+from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.names import stored
 from langgraph_wyrd.storage.rows import insert, now, summed
 from langgraph_wyrd.storage.scripts import Step
@@ -87,7 +88,12 @@ def _rows(codec: Codec, key: Any, put: Put, space: Namespace) -> list[Step]:
 
 def state_of(state: NamespaceState) -> bytes:
     """A working state, as a snapshot holds it."""
-    return packed(to_dict(state.lasting, compact=True), COMPRESS_FROM)
+    return packed([NAMES, state.lasting], COMPRESS_FROM, row_of)
+
+
+def state_in(data: bytes) -> WorkingState:
+    """The working state that a snapshot holds."""
+    return from_rows(*unpacked(data))
 
 
 def _row(

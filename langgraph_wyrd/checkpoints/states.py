@@ -9,18 +9,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from langgraph_wyrd.checkpoints import journal, projection, read, working
+from langgraph_wyrd.checkpoints import journal, projection, read, snapshots, working
 from langgraph_wyrd.checkpoints import path as paths
 from langgraph_wyrd.checkpoints.cache import Namespace, Thread, beginning
 from langgraph_wyrd.checkpoints.journal import Entry
 from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.checkpoints.put import Turn
 from langgraph_wyrd.checkpoints.working import NamespaceState, Pending, ThreadState
-from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, StoreError
 from langgraph_wyrd.extraction.view import TaskWrite
-from langgraph_wyrd.state.codec import from_dict
 from langgraph_wyrd.state.draft import CLOSED_INTENTIONS, CLOSED_LOOPS, LEFT_TODOS
 from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.state.model import Todo, WorkingState
@@ -176,7 +174,7 @@ def load_namespace(
     for row in reversed(path):
         at, own, over = own_events(codec, row, pending)
         if row is last and snapshot is not None:
-            start = from_dict(WorkingState, unpacked(codec.opened(SNAPSHOTS, snapshot, "state")))
+            start = snapshots.state_in(codec.opened(SNAPSHOTS, snapshot, "state"))
             own = ()
         steps.append((at, own, over))
     name = given(ns)

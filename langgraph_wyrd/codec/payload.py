@@ -7,7 +7,7 @@ so a delta names each once, without its zeros, and refers to it by its place.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import ormsgpack
@@ -120,13 +120,19 @@ def decompressed(data: bytes) -> bytes:
     return made
 
 
-_PACKING = ormsgpack.OPT_NON_STR_KEYS | ormsgpack.OPT_PASSTHROUGH_BIG_INT
+_PACKING = (
+    ormsgpack.OPT_NON_STR_KEYS
+    | ormsgpack.OPT_PASSTHROUGH_BIG_INT
+    | ormsgpack.OPT_PASSTHROUGH_DATACLASS
+)
 _LARGE = 1  # the extension that is a number over 64 bits
 
 
-def _large(value: Any) -> ormsgpack.Ext:
-    if type(value) is not int:
-        raise TypeError(f"{type(value).__name__} is no plain data")
+def _refused(value: Any) -> Any:
+    raise TypeError(f"{type(value).__name__} is no plain data")
+
+
+def _large(value: int) -> ormsgpack.Ext:
     return ormsgpack.Ext(_LARGE, value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
 
 
@@ -136,9 +142,15 @@ def _number(kind: int, data: bytes) -> int:
     return int.from_bytes(data, "big", signed=True)
 
 
-def packed(value: Any, least: int = COMPRESS_FROM) -> bytes:
-    """Plain data as msgpack, compressed from `least` bytes on."""
-    return compressed(ormsgpack.packb(value, default=_large, option=_PACKING), least)
+def packed(
+    value: Any, least: int = COMPRESS_FROM, row_of: Callable[[Any], Any] = _refused
+) -> bytes:
+    """Plain data as msgpack, compressed from `least` bytes on; `row_of` makes it of all else."""
+
+    def other(value: Any) -> Any:
+        return _large(value) if type(value) is int else row_of(value)
+
+    return compressed(ormsgpack.packb(value, default=other, option=_PACKING), least)
 
 
 def unpacked(data: bytes) -> Any:

@@ -9,7 +9,7 @@ back where they were.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from hashlib import blake2b
 from itertools import count
@@ -120,6 +120,43 @@ def write(model: Any, compact: bool = False) -> dict[str, Any]:
         if clash:
             out["extra"] = clash
     return out
+
+
+# ---- as rows: bare values, and the names of their fields once
+
+
+NAMES = {cls.__name__: [each.name for each in fields(cls)] for cls in _MODELS}
+_ROWS = {cls: attrgetter(*NAMES[cls.__name__]) for cls in _MODELS}
+
+
+def row_of(model: Any) -> tuple[Any, ...]:
+    """The values of a model's fields; other models among them stay what they are.
+
+    Raises:
+        TypeError: It is no model.
+    """
+    get = _ROWS.get(type(model))
+    if get is None:
+        raise TypeError(f"{type(model).__name__} is no plain data")
+    row: tuple[Any, ...] = get(model)
+    return row
+
+
+def from_rows(names: Mapping[str, Sequence[str]], row: Sequence[Any]) -> WorkingState:
+    """The state of such rows, of which these are the names: of another release they are others."""
+    ours = names == NAMES
+
+    def made(cls: type[Any], values: Sequence[Any]) -> Any:
+        data = dict(zip(names[cls.__name__], values, strict=True))
+        if "source" in data:
+            data["source"] = made(Source, data["source"])
+        if cls is WorkingState:
+            for name, item in LISTS.items():
+                data[name] = tuple([made(item, each) for each in data[name]])
+        return cls(**data) if ours else data
+
+    found = made(WorkingState, row)
+    return found if ours else read(WorkingState, found)
 
 
 # ---- reading
