@@ -24,10 +24,7 @@ OFFERS = (
     r"\b(?:sag|sagen sie|gib|geben sie)(?: mir)?(?: gern| einfach)*(?: bescheid)?,? (?:wenn|"
     r"falls|ob) (?:ich|du|sie|wir)",
 )
-APPROVAL = (
-    r"^darf ich (?!.*\b(?:auch|noch|sonst|fragen|wissen|um)\b)\w+",
-    r"\b(?:trotzdem|dennoch)\b",
-)
+APPROVAL = (r"\b(?:trotzdem|dennoch)\b",)
 DEMANDS = (
     r"\b(?:teile?|sage?|nenne?|gib|schicke?|sende?|beschreibe?|verrate?|zeige?) (?:mir|uns)\b"
     r"(?! (?:gern |einfach )*(?:bescheid|wenn|falls|ob))",
@@ -50,46 +47,29 @@ DEMANDS = (
     r"^such(?:en sie)? (?:dir|sich)\b",
 )
 NEEDS = (
-    r"^(?:wenn|falls|sobald) (?:das|es|du|sie|alles|dir|ihnen|der plan) .{0,30}(?:passt|ok|okay|"
-    r"stimmt|in ordnung|einverstanden|recht|bestatigs?t|freigibst|zustimmst|freigeben|"
-    r"bestatigen|zustimmen)\b.{0,20}, \w+e ich\b"
-    r"|^(?!(?:wenn|falls|sofern) ).*\b(?:sag|sage|sagen sie|gib|geben sie|schreib|schick|schicken "
-    r"sie) mir (?:dann |bitte |"
-    r"kurz |anschliessend )*(?:bescheid,? )?(?:was|welche[rsmn]?|wie|wo|wann|ob (?!ich|du noch|sie "
-    r"noch))\b"
-    r"|^(?!(?:wenn|falls|sofern) ).*\b(?:kann|konnte|konnten) (?:ich|wir) (?:ihnen|dir) "
-    r".{3,80}\boder\b.{3,60}\banbieten\b"
-    r"|^(?!(?:wenn|falls|sofern) ).*\b(?:ich|wir) (?:kann|konnte|konnten|konnen) (?:ihnen|dir) "
-    r".{3,80}\boder\b.{3,60}\banbieten\b"
-    r"|^wenn (?:du|sie) mir .{3,90}(?:gibst|gebt|geben|schickst|schicken|sagst|sagen|nennst|"
-    r"nennen), (?:kann|\w+e) ich\b"
+    r"^(?!(?:wenn|falls|sofern) ).*\b(?:ich|wir) (?:kann|konnte|konnten|konnen) (?:ihnen|"
+    r"dir) .{3,80}\boder\b.{3,60}\banbieten\b"
 )
 BEGINS = (
     r"\bich \w+e\b.*\b(?:jetzt|nun|gleich|sofort|umgehend|eben)\W*$",
     r"^(?:als nachstes|jetzt|nun|dann|zuerst|danach|gleich|zunachst|anschliessend|sofort|"
-    r"im anschluss)(?: \w+)? \w+e ich\b",
+    r"im anschluss) \w+e ich\b",
     r"\b(?:schaue?|prufe|kummere|melde|sehe|suche|starte|leite|gebe|erledige|checke|"
     r"mache) (?:ich )?(?:mir |mich |das |es |gleich |sofort |jetzt |nun |kurz |mal )+",
-    r"\b(?:wird|werden) (?:gerade|derzeit|jetzt|nun) (?:gerade )?(?:bearbeitet|gepruft|"
-    r"weitergeleitet|ausgefuhrt|verarbeitet)",
+    r"\b(?:wird|werden) (?:gerade|derzeit|jetzt|nun) (?:bearbeitet|gepruft|weitergeleitet|"
+    r"ausgefuhrt|verarbeitet)",
     r"\b(?!brauche|benotige|hatte|mochte)\w{3,}e ich (?:gerade|noch|jetzt|gleich|sofort|nun|"
-    r"als nachstes|danach|"
-    r"kurz|eben|derzeit|im moment)\b",
-    r"\bmuss ich\b.*\b\w+en\W*$|\bich muss\b.*\b\w+en\W*$",
+    r"als nachstes|danach|kurz|eben|derzeit|im moment)\b",
+    r"\bmuss ich\b.*\b\w+en\W*$",
     r"^(?:sobald|nachdem) [^,]{3,90}, \w+e (?:ich|wir)\b",
-    r"\b(?:noch|gerade|derzeit) (?:in (?:arbeit|bearbeitung|gange)|am laufen)\b|\blauft "
-    r"(?:noch|gerade|derzeit)\b",
+    r"\b(?:noch|gerade|derzeit) (?:in (?:arbeit|bearbeitung|gange)|am laufen)\b|\blauft (?:noch|"
+    r"gerade|derzeit)\b",
     r"\bich gehe? (?:dem|der sache|dieser sache) nach\b",
-    r"\b(?:gebe?|sage?) (?:ich )?(?:dir|ihnen|euch) (?:dann |gleich )?bescheid\b",
+    r"\b(?:gebe?|sage?) (?:ich )?(?:dir|ihnen|euch) bescheid\b",
     r"\blaufen (?:noch|gerade|derzeit)\b|\bla?uft und\b",
-    r"(?:^|, )weiter (?:geht'?s? |geht es )?mit\b",
-    r"\b(?:in der warteschlange|in arbeit|in bearbeitung|im gange|am laufen)\b|\b(?:dauert|braucht)"
-    r" (?:noch|etwa|ca|ungefahr|rund|voraussichtlich)\b",
-    r"\bich (?:suche|mache|arbeite|prufe|lese|teste|schaue) (?:\w+ ){0,3}weiter\b|\b(?:das|die) "
-    r"(?:ist|sind|ware) (?:der |als )?nachste[rs]?(?: schritt| punkt)?\W*(?:$|dran)",
-    r"^als nachstes (?:kommt|ist|sind|folgt)\b|^(?:es )?(?:bleiben|"
-    r"fehlen)(?: noch)?\b.{0,30}:|^noch "
-    r"(?:\d+|zwei|drei|vier|funf) (?:\w+ )?(?:ubrig|offen)\b",
+    r"(?:^|, )weiter mit\b",
+    r"\b(?:in der warteschlange|in arbeit|in bearbeitung|im gange|am laufen)\b",
+    r"\bich (?:suche|mache|arbeite|prufe|lese|teste|schaue) (?:\w+ ){0,3}weiter\b",
 )
 REFUSES = (
     r"\bleider\b",
@@ -112,23 +92,17 @@ DONE = (
 )
 ALSO = r"\b(?:auch|ausserdem|zusatzlich|noch|weitere[nrs]?|ebenfalls|daruber hinaus|ferner)\b"
 NODS = (
-    r"puh|uff|(?:du hast|sie haben) mir (?:sehr |wirklich )?geholfen|hallo|hi|hey|"
-    r"guten (?:tag|morgen|abend)|moin|servus|gruss gott|ok|okay|oki|ja|jo|jap|jawohl|genau|"
-    r"gut|super|perfekt|prima|toll|klasse|wunderbar|spitze|cool|schon|(?:jetzt |das |"
-    r"es )?(?:funktioniert|geht|klappt|lauft|hat geklappt|hat funktioniert|"
+    r"puh|uff|hallo|hi|hey|guten (?:tag|morgen|abend)|moin|servus|gruss gott|ok|okay|oki|ja|jo|"
+    r"jap|jawohl|genau|gut|super|perfekt|prima|toll|klasse|wunderbar|spitze|cool|schon|(?:jetzt |"
+    r"das |es )?(?:funktioniert|geht|klappt|lauft|hat geklappt|hat funktioniert|"
     r"hat geholfen)(?: jetzt| es| wieder| das)*|sehr|alles (?:klar|gut)|klar|passt(?: so)?|"
-    r"in ordnung|einverstanden|richtig|stimmt|verstehe|verstanden|ach so|achso|aha|hm+|na|"
-    r"also|und|aber|dann|nun|bitte|gerne?|kein problem|mach(?:e|t)? nichts|natur?lich|"
-    r"freut mich|das (?:ist|war|klingt|hort sich|sieht)(?: sehr| ja| doch)?(?: gut| super|"
-    r" toll| hilfreich| an| aus| nett| prima| perfekt)*|interessant|zu wissen|mal|das|es|so|"
-    r"sag(?:en sie)?(?: mir)? (?:dann )?bescheid|ich warte|halte? mich auf dem laufenden|"
-    r"nett|top|(?:das )?(?:probiere|schaue|teste|prufe|lese) ich(?: mir)?(?: gleich| mal|"
-    r" dann| spater)?(?: an| aus)?"
-    r"|(?:viel|schon|deutlich|so|jetzt) besser|gut gemacht|starke sache|sauber|stark|genial|ah|oh"
-    r"|(?:das |dann )?(?:mach|mache|erledige|probier|probiere|teste|versuche|schau) ich(?: "
-    r"das| es| mal| mir| so| dann)*(?: an| aus)?(?: (?:gleich|spater|morgen|heute(?: "
-    r"abend)?))?(?: an| aus)?|wie geschmiert"
-    r"|ich warte (?:bis|auf) (?:\w+ ?){1,3}"
+    r"in ordnung|einverstanden|richtig|stimmt|verstehe|verstanden|ach so|achso|aha|hm+|na|also|"
+    r"und|aber|dann|nun|bitte|gerne?|kein problem|mach(?:e|t)? nichts|natur?lich|freut mich|"
+    r"interessant|zu wissen|mal|das|es|so|ich warte|halte? mich auf dem laufenden|nett|top|"
+    r"(?:viel|schon|deutlich|so|jetzt) besser|gut gemacht|starke sache|sauber|stark|genial|ah|oh|"
+    r"(?:das |dann )?(?:mach|mache|erledige|probier|probiere|teste|versuche|schau) ich(?: das| es|"
+    r" mal| mir| so| dann)*(?: an| aus)?(?: (?:gleich|spater|morgen|heute(?: abend)?))?(?: an|"
+    r" aus)?|wie geschmiert"
 )
 YES = (
     r"ja|jo|jap|jawohl|genau|gern|gerne|klar|naturlich|ok|okay|passt|einverstanden|richtig|"

@@ -29,11 +29,7 @@ OFFERS = (
     r"otra)\b.*\?$",
     r"^(?:lo|la|los|las) (?!confirm|reserv|compr|envi|cancel|borr)\w{3,}o\W*\?$",
 )
-APPROVAL = (
-    r"^puedo (?!ayudar|tambien|pregunt|saber)\w+",
-    r"\b(?:(?:quieres?|desea|deseas) que|(?:te|se|le)) (?!.*\btambien\b).{0,20}(?:reserv[eo]|"
-    r"confirm[eo]|compr[eo]|envi[eo]|cancel[eo]|publi(?:que|co)|borr[eo]|agend[eo])\b",
-)
+APPROVAL = (r"^puedo (?!ayudar|tambien|pregunt|saber)\w+",)
 DEMANDS = (
     r"\b(?:indicame|indiqueme|dime|digame|proporcioname|proporcioneme|proporcione|enviame|"
     r"envieme|comparte|comparta|compartame|facilitame|faciliteme|facilite|pasame|paseme|"
@@ -47,48 +43,31 @@ DEMANDS = (
     r"^(?:responde|responda|escribe|escriba|di|diga|pulsa|envia|manda|arrastra|sube|pega|"
     r"deja)\b.{1,60}\b(?:y (?:yo )?(?:lo|la|te|le|\w+o)\b|aqui\W*$)",
 )
-NEEDS = (
-    r"^(?:si|cuando|en cuanto) (?:te parece bien|le parece bien|estas de acuerdo|esta de acuerdo|"
-    r"todo esta bien|esta bien|confirmas|confirme|me confirmas|apruebas|das el visto bueno)"
-    r"\b.{0,20},? \w+o\b"
-    r"|^(?!si ).*\b(?:dime|digame|decime|cuentame|cuenteme|contame|avisame|mandame|pasame|enviame|"
-    r"pegame|"
-    r"compartime) (?:que|si (?:se|aparece|sale|te|le|da)|cual|como|donde|cuando|el|la|los|las|lo "
-    r"que)\b"
-    r"|^(?!si ).*\b(?:puedo|podria) ofrecer(?:le|te)\b.{3,80}\bo\b"
-    r"|^si me (?:das?|pasas?|envias?|mandas?|dices?|facilitas?|compartes?)\b.{3,90}, (?:puedo|lo|"
-    r"la|te|\w+o)\b"
-)
+NEEDS = r"^(?!si ).*\b(?:puedo|podria) ofrecer(?:le|te)\b.{3,80}\bo\b"
 BEGINS = (
-    r"\b(?:un (?:momento|minuto|segundo|instante|momentito)|dame un|deme un|permiteme|"
-    r"permitame|dejame|dejeme|enseguida)\b(?! saber)|^(?:espera|espere|aguarda|aguarde)\b",
-    r"\b(?:voy|vamos) a \w+|\bprocedo a\b|\bprocedere\b|\bahora (?:mismo )?(?:lo |"
-    r"la )?(?:reviso|verifico|busco|consulto|compruebo|ejecuto|hago|miro)\b",
-    r"(?:^|[,;:] |\b(?:y|ahora|ya|si|luego|mientras|tanto|tambien|entonces|yo|lo|la|los|las|te|le|"
-    r"me) )(?:reviso|verifico|"
-    r"busco|consulto|compruebo|analizo|"
-    r"investigo|empiezo|comienzo|me (?:pongo|encargo|ocupo)|transfiero|derivo|preparo|"
-    r"ejecuto|miro|continuo con)\b",
+    r"\b(?:un (?:momento|minuto|segundo|instante|momentito)|dame un|deme un|permiteme|permitame|"
+    r"dejame|dejeme|enseguida)\b(?! saber)|^(?:espera|espere|aguarda|aguarde)\b",
+    r"\b(?:voy|vamos) a \w+|\bprocedo a\b|\bprocedere\b|\bahora (?:reviso|verifico|busco|"
+    r"consulto|compruebo|ejecuto|hago|miro)\b",
+    r"(?:^|[,;:] |\b(?:y|ahora|ya|si|luego|mientras|tanto|tambien|entonces|yo|lo|la|los|las|te|"
+    r"le|me) )(?:reviso|verifico|busco|consulto|compruebo|analizo|investigo|empiezo|comienzo|"
+    r"transfiero|derivo|preparo|ejecuto|miro|continuo con)\b",
     r"(?:^|[,;:] |\by )(?:(?:ahora|ya|enseguida|lo|la|los|las|te|le) )*(?:paso|inicio)\b",
     r"\b(?:revisare|verificare|buscare|consultare|comprobare|analizare|investigare|empezare|"
     r"comenzare|me encargare|te avisare|le avisare|te aviso|le aviso|transferire|preparare|"
     r"ejecutare|hare|creare|enviare|informare|implementare|corregire|volvere|contactare|"
     r"calculare|agregare|anadire|usare|intentare|leere|actualizare|te confirmo|le confirmo|"
     r"te informo|le informo|continuare)\b",
-    r"\b(?:estoy|estamos) \w+(?:ando|iendo|yendo)\b|\bestoy (?:revisando|verificando|"
-    r"buscando|consultando|comprobando|analizando|trabajando|procesando|ejecutando|en ello|"
-    r"preparando|investigando)\b",
+    r"\b(?:estoy|estamos) \w+(?:ando|iendo|yendo)\b|\bestoy (?:revisando|verificando|buscando|"
+    r"consultando|comprobando|analizando|trabajando|procesando|ejecutando|en ello|preparando|"
+    r"investigando)\b",
     r"\b(?:tengo|tenemos) que (?:\w+r(?:lo|la|los|las)?)\b",
     r"^en cuanto [^,]{3,90}, (?!podra|veras?|recibir)",
-    r"^(?:(?:vale|bien|ok|de acuerdo|claro|perfecto),? )?lo (?:investigo|miro|veo|arreglo|"
-    r"corrijo)\b",
     r"\b\w{2,}o (?:ahora mismo|enseguida|ya mismo)\b",
     r"\bse esta(?:n)? \w+(?:ando|iendo)\b",
-    r"\b(?:sigo|continuo) \w+(?:ando|iendo|yendo)\b|\b(?:eso es|es) (?:lo|el) (?:siguiente|proximo)"
-    r"(?: paso)?\W*$",
+    r"\b(?:sigo|continuo) \w+(?:ando|iendo|yendo)\b",
     r"\ben (?:cola|marcha|curso|ejecucion)\b",
-    r"\b(?:faltan|quedan) (?:unos |unas )?\d+ (?:min|seg|hora)",
-    r"^(?:despues|luego|ahora) (?:viene|va|toca)\b|^lo siguiente es\b|^(?:quedan|faltan)\b.{0,30}:",
+    r"^lo siguiente es\b",
 )
 REFUSES = (
     r"\b(?:lamentablemente|desafortunadamente|por desgracia|desgraciadamente)\b",
@@ -106,29 +85,22 @@ DONE = (
 )
 ALSO = r"\b(?:tambien|ademas|adicional(?:es|mente)?|asimismo|otr[ao]s?|luego|despues)\b"
 NODS = (
-    r"uf|menos mal|me (?:ayudaste|ayudo|has ayudado) mucho|muy amable|hola|buenas|"
-    r"buenos dias|buenas (?:tardes|noches)|buen dia|ok|okay|vale|si|claro|perfecto|genial|"
-    r"excelente|estupendo|bien|muy|muy bien|de acuerdo|entendido|entiendo|listo|"
-    r"por supuesto|exacto|exactamente|correcto|por favor|no hay problema|sin problema|ah|oh|"
-    r"eh|hm+|pues|y|pero|entonces|bueno|buenisimo|(?:ya |ahora )?(?:funciona|funciono|"
-    r"sirvio)(?: bien| ya| perfecto)?|que bien|barbaro|dale|fenomenal|interesante|"
-    r"fantastico|super|me parece|suena|todo|esta|eso|lo|es|ya veo|ya|espero|avisame|aviseme|"
-    r"quedo atent[oa]|(?:lo|la) (?:pruebo|reviso|miro)(?: luego| despues| ahora)?|"
-    r"voy a (?:probarlo|revisarlo|mirarlo)|encantad[oa]|tranquil[oa]|no te preocupes|"
-    r"no se preocupe"
-    r"|(?:mucho|asi) mejor|buen trabajo|bien hecho|que bueno|guay"
-    r"|(?:lo|la) (?:pruebo|reviso|miro|hago|intento)(?: (?:luego|despues|ahora|manana|esta "
-    r"(?:noche|tarde)|hoy))?|ya lo hago(?: yo)?|porfa|ya va (?:bien|de lujo|perfecto)"
-    r"|asi"
-    r"|espero (?:a|hasta) \w+"
+    r"uf|menos mal|muy amable|hola|buenas|buenos dias|buenas (?:tardes|noches)|buen dia|ok|okay|"
+    r"vale|si|claro|perfecto|genial|excelente|estupendo|bien|muy|muy bien|de acuerdo|entendido|"
+    r"entiendo|listo|por supuesto|exacto|exactamente|correcto|por favor|no hay problema|"
+    r"sin problema|ah|oh|eh|hm+|pues|y|pero|entonces|bueno|buenisimo|que bien|barbaro|dale|"
+    r"fenomenal|interesante|fantastico|super|me parece|suena|todo|esta|eso|lo|es|ya veo|ya|espero|"
+    r"avisame|aviseme|quedo atent[oa]|encantad[oa]|tranquil[oa]|no te preocupes|no se preocupe|"
+    r"(?:mucho|asi) mejor|buen trabajo|bien hecho|que bueno|guay|(?:lo|la) (?:pruebo|reviso|miro|"
+    r"hago|intento)(?: (?:luego|despues|ahora|manana|esta (?:noche|tarde)|hoy))?|"
+    r"ya lo hago(?: yo)?|porfa|ya va (?:bien|de lujo|perfecto)|asi|espero (?:a|hasta) \w+"
 )
 YES = (
     r"si|claro|vale|ok|okay|de acuerdo|perfecto|por supuesto|dale|adelante|exacto|correcto|"
     r"hazlo|hagalo|esta bien|me parece bien|sip"
 )
 THANKS = (
-    r"(?:muchas |muchisimas |mil )?gracias(?: de nuevo| de antemano| a ti| a usted|"
-    r" igualmente)?(?: por [\w ]{1,40})?|(?:te|se|le|"
+    r"(?:muchas |muchisimas |mil )?gracias(?: por [\w ]{1,40})?|(?:te|se|le|"
     r"os)? ?(?:lo )?agradezco(?: [\w ]{1,30})?"
 )
 FAREWELL = (

@@ -22,12 +22,7 @@ OFFERS = (
     r"souhaites|preferes)))",
     r"\b(?:dites|dis)[- ]moi (?:simplement )?si (?:vous|tu|je)\b",
 )
-APPROVAL = (
-    r"^(?:puis-je|je peux|est-ce que je peux) (?!(?:vous |t')?aider|aussi|egalement|savoir|"
-    r"avoir)\w+",
-    r"\bque je (?!.*\b(?:aussi|egalement)\b).{0,20}(?:reserve|confirme|commande|envoie|annule|"
-    r"valide|supprime|publie|deploie)\b",
-)
+APPROVAL = (r"^(?:puis-je|je peux|est-ce que je peux) (?!aider|aussi|egalement|savoir|avoir)\w+",)
 DEMANDS = (
     r"\b(?:veuillez|merci de|priere de)\b(?! (?:votre|pour|patienter|noter|ne pas))",
     r"^(?:donne|donnez|indique|indiquez|envoie|envoyez|precise|precisez|dis|dites|fournis|"
@@ -45,33 +40,19 @@ DEMANDS = (
     r"glissez|glisse)\b.{1,60}(?:\bet (?:je|nous|on)\b|\bici\b)",
     r"\bil ne (?:me )?manque (?:plus )?que\b",
 )
-NEEDS = (
-    r"^(?:si|des que) (?:ca|cela|tout|c'est|le plan|tu|vous) .{0,25}(?:va|convient|bon|ok|"
-    r"d'accord|valide[sz]?|confirme[sz]?|approuve[sz]?)\b.{0,20}, (?:je|j'|on)\b"
-    r"|^(?!(?:si |s'il )).*\b(?:dis|dites)[- ]moi (?:ce qu|quel|ou\b|comment|combien|lequel|"
-    r"laquelle)"
-    r"|^(?!(?:si |s'il )).*\b(?:envoie|envoyez|colle|collez|partage|partagez|donne|donnez)[- "
-    r"](?:le |la |les )?moi\b"
-    r"|\bpeux (?:vous |te )proposer\b.{3,80}\bou\b"
-    r"|^si (?:vous|tu) (?:me |m')(?:donne[sz]?|envoie[sz]?|envoyez|passe[sz]?|indique[sz]?|"
-    r"communique[sz]?)\b.{3,90}, je\b"
-)
+NEEDS = r"\bpeux (?:vous |te )proposer\b.{3,80}\bou\b"
 BEGINS = (
-    r"\bje (?:vais|m'en occupe|regarde|verifie|cherche|lance|commence|consulte|reviens|"
-    r"m'occupe|transmets|transfere|prepare|analyse|recherche|examine|demarre|continue|passe|"
-    r"recupere|procede|teste|execute|calcule|lis|corrige|envoie|me renseigne|m'y mets|"
-    r"contacte|poursuis|le fais|la fais)\b(?! (?:reste|vous en prie))",
-    r"\bje (?:vous|te|le|la|les|l'|lui) (?:tiens|recontacte|reviens|rappelle|transfere|"
-    r"passe|mets|fais|transmets|confirme|donne|envoie)\b",
+    r"\bje (?:vais|m'en occupe|regarde|verifie|cherche|lance|commence|consulte|reviens|m'occupe|"
+    r"transmets|transfere|prepare|analyse|recherche|examine|demarre|continue|passe|recupere|"
+    r"procede|teste|execute|calcule|lis|corrige|envoie|me renseigne|m'y mets|contacte|poursuis|"
+    r"le fais|la fais)\b(?! (?:reste|vous en prie))",
+    r"\bje (?:vous|te|le|la|les|l'|lui) (?:tiens|recontacte|reviens|rappelle|transfere|passe|"
+    r"mets|fais|transmets|confirme|donne|envoie)\b",
     r"\bje dois (?:d'abord |encore |juste |avant )*\w+(?:er|ir|re)\b",
     r"^des que [^,]{3,90}, (?:je|nous|on)\b",
     r"\bje (?:vous |te |t\')(?:previens|avertis|ecris|reponds)\b",
     r"^(?:(?:bien|bon|ok|entendu|compris|tres bien),? )?je (?:creuse|fouille|m\'y colle)\b",
-    r"\b(?:en (?:cours|route|attente de traitement))\b|\bil reste (?:environ )?\d+"
-    r" (?:min|sec|h)",
-    r"\bje continue (?:a|de|d')\b|\bje m'en (?:charge|occupe) (?:ensuite|apres|juste apres)\b|"
-    r"\bc'est la prochaine etape\W*$",
-    r"^(?:ensuite|apres),? (?:vient|c'est)\b|^(?:il )?reste(?:nt)?\b.{0,30}:",
+    r"\b(?:en (?:cours|route|attente de traitement))\b",
 )
 REFUSES = (
     r"\b(?:malheureusement|helas|je regrette)\b",
@@ -90,21 +71,15 @@ ALSO = (
     r"un autre|une autre|d'autres)\b"
 )
 NODS = (
-    r"ouf|vous m'avez (?:bien |beaucoup )?aide(?:e)?|tu m'as (?:bien |beaucoup )?aide(?:e)?|"
-    r"bonjour|bonsoir|salut|coucou|hello|ok|okay|oui|ouais|d'accord|parfait|super|genial|"
-    r"excellent|bien|tres|entendu|compris|je comprends|je vois|bien sur|exactement|exact|"
-    r"c'est|bon|note|volontiers|pas de (?:souci|probleme)|aucun (?:souci|probleme)|nickel|"
-    r"impeccable|top|cool|(?:ca|cela) (?:marche|fonctionne|a marche)(?: maintenant| bien)?|"
-    r"ah|oh|eh|hum+|alors|et|mais|donc|puis|s'il (?:vous|te) plait|svp|stp|ca marche|ca|"
+    r"ouf|bonjour|bonsoir|salut|coucou|hello|ok|okay|oui|ouais|d'accord|parfait|super|genial|"
+    r"excellent|bien|tres|entendu|compris|je comprends|je vois|bien sur|exactement|exact|c'est|"
+    r"bon|note|volontiers|pas de (?:souci|probleme)|aucun (?:souci|probleme)|nickel|impeccable|"
+    r"top|cool|ah|oh|eh|hum+|alors|et|mais|donc|puis|s'il (?:vous|te) plait|svp|stp|ca marche|ca|"
     r"cela|va|me|convient|tout|clair|interessant|formidable|j'attends|je patiente|"
-    r"tenez-moi au courant|tiens-moi au courant|monsieur|madame|(?:je vais )?(?:tester|"
-    r"essayer|regarder|verifier)(?: ca| cela)?"
-    r"|(?:beaucoup|bien|c'est) mieux|bien joue|beau travail|bravo"
-    r"|(?:je |j')(?:le |la |les )?(?:testerai|essaierai|regarderai|verifierai|teste|essaie|"
-    r"m'en occupe|m'en charge|le fais)(?: ca| cela)?(?: (?:ce soir|demain|plus tard|tout de "
-    r"suite))?"
-    r"|comme (?:ca|cela)"
-    r"|j'attends (?:jusqu'a |)\w+"
+    r"tenez-moi au courant|tiens-moi au courant|monsieur|madame|(?:beaucoup|bien|c'est) mieux|"
+    r"bien joue|beau travail|bravo|(?:je |j')(?:le |la |les )?(?:testerai|essaierai|regarderai|"
+    r"verifierai|teste|essaie|m'en occupe|m'en charge|le fais)(?: ca| cela)?(?: (?:ce soir|demain|"
+    r"plus tard|tout de suite))?|comme (?:ca|cela)|j'attends (?:jusqu'a |)\w+"
 )
 YES = (
     r"oui|ouais|d'accord|ok|okay|volontiers|bien sur|exactement|parfait|vas-y|allez-y|"

@@ -30,11 +30,7 @@ OFFERS = (
     r"^(?:(?:ti|le|te|lo|la|li|glielo) )*(?!attendo|aspetto|sono|solo|quando|tutto|allego|"
     r"credo|spero|voglio|secondo|posso)\w{3,}o (?:il|lo|la|i|gli|le|un|una|anche|altro)\b.*\?$",
 )
-APPROVAL = (
-    r"^posso (?!aiutar|anche|esser|chied|saper|aver)\w+",
-    r"\b(?:posso|vuole che|vuoi che|devo) (?!.*\banche\b).{0,20}(?:prenot\w+|conferm\w+|"
-    r"acquist\w+|ordin\w+|invi\w+|annull\w+|elimin\w+|pubblic\w+|cancell\w+)\b",
-)
+APPROVAL = (r"^posso (?!aiutar|anche|esser|chied|saper|aver)\w+",)
 DEMANDS = (
     r"\b(?:mi (?:indichi|dica|invii|fornisca|comunichi|mandi|confermi|dia|specifichi|scriva)|"
     r"indicami|dimmi|inviami|mandami|forniscimi|comunicami|dammi|specificami|"
@@ -50,37 +46,25 @@ DEMANDS = (
     r"carica)\b.{1,60}\b(?:e (?:io )?(?:lo|la|ti|procedo|\w+o)\b|qui\W*$)",
 )
 NEEDS = (
-    r"^(?:se|quando|appena) (?:va bene|ti va bene|le va bene|sei d'accordo|e d'accordo|confermi|"
-    r"mi confermi|conferma|approvi|per te va bene|e tutto ok)\b.{0,20},? (?:\w+o)\b"
-    r"|^(?!se ).*\b(?:dimmi|mi dica|mandami|inviami|incollami|passami|fammi sapere) (?:cosa|quale|"
-    r"quali|"
-    r"come|dove|quando|il|lo|la|i|gli|le|l')"
-    r"|^(?!se ).*\b(?:posso|potrei) (?:offrir|propor)(?:le|ti)\b.{3,80}\bo\b"
-    r"|^se mi (?:comunica|da|dai|manda|mandi|invia|invii|passa|passi|fornisce|fornisci|dice|"
+    r"^se mi (?:comunica|da|dai|manda|mandi|invia|invii|passa|passi|fornisce|fornisci|dice|"
     r"dici)\b.{3,90}, (?:posso|\w+o)\b"
 )
 BEGINS = (
-    r"\b(?:un (?:attimo|momento|secondo|minuto|istante)|solo un|lasciami|mi lasci|"
-    r"permettimi|mi permetta|dammi un|subito)\b(?! sapere)|^(?:attendi|attenda|aspetta|"
-    r"aspetti)\b",
-    r"\b(?:sto|stiamo) \w+ndo\b|\bsto per\b|\b(?:adesso|ora) (?:verifico|controllo|cerco|"
-    r"procedo|eseguo|guardo|passo|faccio)\b",
+    r"\b(?:un (?:attimo|momento|secondo|minuto|istante)|solo un|lasciami|mi lasci|permettimi|"
+    r"mi permetta|dammi un|subito)\b(?! sapere)|^(?:attendi|attenda|aspetta|aspetti)\b",
+    r"\b(?:sto|stiamo) \w+ndo\b|\bsto per\b|\b(?:adesso|ora) (?:verifico|controllo|cerco|procedo|"
+    r"eseguo|guardo|passo|faccio)\b",
     r"(?:^|[,;:] |\b(?:e|poi|ora|adesso|subito|intanto|frattempo|quindi|allora|anche|io|lo|la|li|"
-    r"le|ti|"
-    r"vi) )"
-    r"(?:verifico|controllo|cerco|guardo|procedo (?:con|a)|mi (?:occupo|metto)|consulto|"
-    r"analizzo|eseguo|inizio|comincio|passo|trasferisco|inoltro|preparo|recupero|avvio|"
+    r"le|ti|vi) )(?:verifico|controllo|cerco|guardo|procedo (?:con|a)|mi (?:occupo|metto)|"
+    r"consulto|analizzo|eseguo|inizio|comincio|passo|trasferisco|inoltro|preparo|recupero|avvio|"
     r"ci penso)\b(?! (?:e|ed) )",
     r"\bdevo (?:prima |ancora |solo )*(?:guardare|controllare|verificare|cercare|chiedere|"
     r"consultare|vedere)\b",
-    r"^(?:non )?appena [^,]{3,90}, (?!puo|potrai|ricever)",
-    r"^(?:(?:va bene|bene|ok|certo|d\'accordo),? )?(?:indago|guardo|verifico|ci guardo|lo "
-    r"sistemo)\b",
+    r"^appena [^,]{3,90}, (?!puo|potrai|ricever)",
+    r"^(?:(?:va bene|bene|ok|certo|d\'accordo),? )?(?:indago|guardo|verifico|ci guardo|"
+    r"lo sistemo)\b",
     r"\bin (?:lavorazione|elaborazione)\b|\bin corso di\b",
-    r"\b(?:continuo|proseguo) (?:a|con)\b|\be il (?:prossimo passo|passo successivo)\W*$",
-    r"\bin (?:coda|corso|esecuzione)\b|\bmancano (?:circa )?\d+ (?:min|sec|or)",
-    r"\b(?:proseguo|continuo|vado avanti) con\b|^(?:poi|dopo|ora) (?:viene|tocca)\b|"
-    r"^(?:restano|mancano)\b.{0,30}:",
+    r"\bin (?:coda|corso|esecuzione)\b",
 )
 REFUSES = (
     r"\b(?:purtroppo|sfortunatamente|mi dispiace ma)\b",
@@ -101,26 +85,20 @@ ALSO = (
 NODS = (
     r"uff|sei stat[oa] (?:molto )?\w+|mi hai aiutato molto|ciao|salve|buongiorno|buonasera|"
     r"buon pomeriggio|ok|okay|si|certo|certamente|perfetto|ottimo|eccellente|bene|molto|"
-    r"molto bene|va bene|d'accordo|capito|ho capito|chiaro|esatto|esattamente|giusto|"
-    r"per favore|per piacere|nessun problema|ah|oh|eh|hm+|allora|e|ma|bello|fantastico|"
-    r"benissimo|grande|super|figurati|(?:ora |adesso )?(?:funziona|ha funzionato)(?: ora|"
-    r" bene| adesso)?|mi sembra|sembra|tutto|interessante|ricevuto|volentieri|corretto|dai|"
-    r"attendo|aspetto|fammi sapere|mi faccia sapere|(?:lo )?(?:provo|guardo|"
-    r"controllo)(?: subito| dopo)?"
-    r"|(?:molto|va|cosi va) meglio|bel lavoro|ben fatto|bravo|ottimo lavoro"
-    r"|\w+issim[oai]"
-    r"|(?:lo |la |ci )?(?:provo|guardo|controllo|faccio)(?: (?:subito|dopo|stasera|domani|"
-    r"oggi|piu tardi))?|benissimo"
-    r"|cosi"
+    r"molto bene|va bene|d'accordo|capito|ho capito|chiaro|esatto|esattamente|giusto|per favore|"
+    r"per piacere|nessun problema|ah|oh|eh|hm+|allora|e|ma|bello|fantastico|benissimo|grande|"
+    r"super|figurati|mi sembra|sembra|tutto|interessante|ricevuto|volentieri|corretto|dai|attendo|"
+    r"aspetto|fammi sapere|mi faccia sapere|(?:molto|va|cosi va) meglio|bel lavoro|ben fatto|"
+    r"bravo|ottimo lavoro|\w+issim[oai]|(?:lo |la |ci )?(?:provo|guardo|controllo|"
+    r"faccio)(?: (?:subito|dopo|stasera|domani|oggi|piu tardi))?|benissimo|cosi"
 )
 YES = (
     r"si|certo|ok|okay|va bene|d'accordo|perfetto|volentieri|esatto|corretto|giusto|procedi|"
     r"vai|fallo|certamente|assolutamente"
 )
 THANKS = (
-    r"(?:mille |tante |molte )?grazie(?: mille| tante| infinite| ancora| molte|"
-    r" in anticipo)*(?: (?:per|dell[ao'e]|del) ?[\w' ]{1,40})?|(?:ti|la|"
-    r"vi) ringrazio(?: [\w' ]{1,30})?"
+    r"(?:mille |tante |molte )?grazie(?: mille| tante| infinite| ancora| molte| in anticipo)*|"
+    r"(?:ti|la|vi) ringrazio(?: [\w' ]{1,30})?"
 )
 FAREWELL = (
     r"(?:no|niente|nient'altro|niente altro|nulla|nessuna|per (?:ora|adesso|"

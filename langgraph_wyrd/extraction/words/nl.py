@@ -20,12 +20,7 @@ OFFERS = (
     r"\b(?:laat|laten) (?:het )?(?:me |mij )?(?:maar |gerust |even )?weten (?:of|als) (?:je|"
     r"u|ik)\b",
 )
-APPROVAL = (
-    r"^mag ik (?!ook|u\b|je\b|vragen|weten)\w+",
-    r"\b(?:zal|kan|mag|moet) ik\b(?!.*\b(?:ook|nog)\b).{0,40}\b(?:inplannen|plannen|"
-    r"reserveren|vastleggen|boeken|bestellen|annuleren|versturen|verwijderen|bevestigen|"
-    r"betalen|publiceren)\b",
-)
+APPROVAL = (r"^mag ik (?!ook|u\b|je\b|vragen|weten)\w+",)
 DEMANDS = (
     r"\b(?:geef|stuur|vertel|noem|deel|kies|vul|upload|plak|beschrijf|specificeer|bevestig|"
     r"vermeld|laat)(?:t u)? (?:me|mij|ons|aub|alstublieft|alsjeblieft|a\.u\.b\.?|hieronder|"
@@ -37,38 +32,27 @@ DEMANDS = (
     r"^(?:antwoord|typ|schrijf|zeg|stuur|sleep|klik|kies|geef)\w*\b.{1,60}(?:\bdan \w+ (?:ik|"
     r"we)\b|\bhier(?:heen|naartoe)?\W*$)",
 )
-NEEDS = (
-    r"^(?:als|zodra|wanneer) (?:dat|dit|het|je|u|alles) .{0,25}(?:goed|akkoord|ok|oke|klopt|"
-    r"bevestigt|goedkeurt|bevestig)\b.{0,20}, (?:\w+ )?ik\b"
-    r"|^(?!(?:als|mocht) ).*\b(?:vertel|zeg|stuur|plak|geef) (?:me|mij) (?:dan |even |daarna "
-    r")*(?:wat|welke?|hoe|waar|"
-    r"wanneer|de|het)\b"
-    r"|\bkan (?:u|je) .{3,80}\bof\b.{3,60}\baanbieden\b"
-    r"|^als (?:u|je) (?:me|mij) .{3,90}(?:geeft|stuurt|doorgeeft|geef|stuur), (?:kan|\w+) ik\b"
-)
+NEEDS = r"\bkan (?:u|je) .{3,80}\bof\b.{3,60}\baanbieden\b"
 BEGINS = (
-    r"\b(?:een|een ogenblik|ogenblikje|even|1) (?:moment(?:je)?|geduld|ogenblik|minuut|"
-    r"seconde|wachten)\b|^(?:moment(?:je)?|ogenblik(?:je)?)\W*(?:$|alstublieft|graag)",
+    r"\b(?:een|een ogenblik|ogenblikje|even|1) (?:moment(?:je)?|geduld|ogenblik|minuut|seconde|"
+    r"wachten)\b|^(?:moment(?:je)?|ogenblik(?:je)?)\W*(?:$|alstublieft|graag)",
     r"\b(?:ik|we|wij) (?:ga|gaan|zal|zullen) (?!graag)\w+",
-    r"\b(?:ik|we) (?:kijk|check|controleer|zoek|bekijk|onderzoek|begin|start|haal|lees|"
-    r"analyseer|verbind|vraag|stuur|maak|voer|regel|neem|geef|pak|pas|los|bereken|schrijf|"
-    r"test|draag|probeer|werk)\w{0,2}\b(?! (?:je|u) graag)",
-    r"^(?:nu |dan |eerst |vervolgens |daarna |hierna |als volgende |momenteel )+(?:ga|kijk|"
-    r"check|controleer|zoek|begin|start|haal|lees|analyseer|voer|maak|pas|schrijf|test|"
-    r"bereken|vraag)(?:t|en)? (?:ik|we)\b",
-    r"\b(?:kom|komen) (?:er|erop|hierop|daarop|bij (?:je|u)) .*terug\b|\bik ben (?:ermee|"
-    r"er mee|aan het)\b|\bbezig met\b|\bwordt (?:nu )?(?:verwerkt|uitgevoerd|gecontroleerd)",
-    r"\bmoet ik\b.*\b\w+en\W*$|\bik moet\b.*\b\w+en\W*$",
+    r"\b(?:ik|we) (?:kijk|check|controleer|zoek|bekijk|onderzoek|begin|start|haal|lees|analyseer|"
+    r"verbind|vraag|stuur|maak|voer|regel|neem|geef|pak|pas|los|bereken|schrijf|test|draag|"
+    r"probeer|werk)\w{0,2}\b(?! (?:je|u) graag)",
+    r"^(?:nu |dan |eerst |vervolgens |daarna |hierna |als volgende |momenteel )+(?:ga|kijk|check|"
+    r"controleer|zoek|begin|start|haal|lees|analyseer|voer|maak|pas|schrijf|test|bereken|"
+    r"vraag) (?:ik|we)\b",
+    r"\b(?:kom|komen) (?:er|erop|hierop|daarop|bij (?:je|u)) .*terug\b|\bbezig met\b|"
+    r"\bwordt (?:nu )?(?:verwerkt|uitgevoerd|gecontroleerd)",
+    r"\bmoet ik\b.*\b\w+en\W*$",
     r"^zodra [^,]{3,90}, \w+ (?:ik|we)\b",
-    r"\bik laat het (?:je |u |jullie )?weten\b",
+    r"\bik laat het weten\b",
     r"^(?:(?:oke|ok|goed|prima|duidelijk),? )?ik duik\b",
-    r"\b(?:heb|hebben) (?:ik|we)\b.{0,40}\bnog niet\b|\b(?:ik|we) (?:heb|"
-    r"hebben)\b.{0,40}\bnog niet\b|\b(?:komt|volgt) (?:hierna|daarna|nu|zo)\b",
-    r"\b(?!heb|had|ben|was|kan|wil|moet|mag|zou|zie|weet|snap)\w{2,} (?:ik|we) (?:hierna|daarna|nu|"
-    r"zo|straks|meteen|zometeen|direct|vervolgens|eerst)\b|\b(?:dat is|dat wordt) (?:de|mijn)"
-    r" volgende(?: stap)?\W*$|\bik (?:zoek|werk|lees|kijk|test) (?:\w+ )?(?:verder|door)\b",
-    r"\bin de (?:wacht)?rij\b|\bnog (?:ongeveer |zo'n )?\d+ (?:min|sec|uur)",
-    r"^(?:daarna|hierna) (?:komt|volgt)\b|^nog (?:\d+|twee|drie|vier) (?:\w+ )?(?:te gaan|over)\b",
+    r"\b(?:heb|hebben) (?:ik|we)\b.{0,40}\bnog niet\b",
+    r"\b(?!heb|had|ben|was|kan|wil|moet|mag|zou|zie|weet|snap)\w{2,} (?:ik|we) (?:hierna|daarna|"
+    r"nu|zo|straks|meteen|zometeen|direct|vervolgens|eerst)\b",
+    r"^nog (?:\d+|twee|drie|vier) (?:te gaan|over)\b",
 )
 REFUSES = (
     r"\b(?:helaas|jammer genoeg|spijtig)\b",
@@ -85,18 +69,15 @@ DONE = (
 )
 ALSO = r"\b(?:ook|daarnaast|bovendien|extra|verder|nog een|aanvullend|eveneens|vervolgens)\b"
 NODS = (
-    r"pff|mooi zo|je hebt (?:me|mij) (?:goed |erg )?geholpen|hallo|hoi|hey|hi|goedemorgen|"
-    r"goedemiddag|goedenavond|goedendag|dag|ok|oke|okay|ja|jawel|jep|yes|zeker|prima|"
-    r"perfect|goed|heel|super|mooi|top|geweldig|uitstekend|fijn|duidelijk|begrepen|"
-    r"ik begrijp het|(?:het |dat )?(?:werkt|is gelukt|lukt)(?: nu| weer| goed)?|snap ik|"
-    r"ik snap het|natuurlijk|precies|klopt|exact|inderdaad|graag|alstublieft|alsjeblieft|"
-    r"aub|a\.u\.b|geen probleem|ah|oh|hm+|dus|en|maar|dan|nou|nu|dat is|dat klinkt|klinkt|"
-    r"is|zo|helder|interessant|akkoord|leuk|hartstikke|lekker|dat|het|dit|ik wacht|"
-    r"laat (?:maar|het me) weten|(?:dat |het )?(?:ga|zal|probeer|test|bekijk) ik (?:dat |"
-    r"het )?(?:zo |even |straks )?(?:proberen|testen|bekijken|uit)?"
-    r"|(?:veel|al) beter|goed (?:gedaan|werk)|netjes|lekker bezig|knap"
-    r"|ik (?:probeer|test|bekijk|doe) (?:het|dat)(?: (?:vanavond|morgen|straks|zo|later))?|"
-    r"doe ik|regel ik|als een trein"
+    r"pff|mooi zo|hallo|hoi|hey|hi|goedemorgen|goedemiddag|goedenavond|goedendag|dag|ok|oke|okay|"
+    r"ja|jawel|jep|yes|zeker|prima|perfect|goed|heel|super|mooi|top|geweldig|uitstekend|fijn|"
+    r"duidelijk|begrepen|ik begrijp het|(?:het |dat )?(?:werkt|is gelukt|lukt)(?: nu| weer|"
+    r" goed)?|snap ik|ik snap het|natuurlijk|precies|klopt|exact|inderdaad|graag|alstublieft|"
+    r"alsjeblieft|aub|a\.u\.b|geen probleem|ah|oh|hm+|dus|en|maar|dan|nou|nu|dat is|dat klinkt|"
+    r"klinkt|is|zo|helder|interessant|akkoord|leuk|hartstikke|lekker|dat|het|dit|ik wacht|"
+    r"laat (?:maar|het me) weten|(?:veel|al) beter|goed (?:gedaan|werk)|netjes|lekker bezig|knap|"
+    r"ik (?:probeer|test|bekijk|doe) (?:het|dat)(?: (?:vanavond|morgen|straks|zo|later))?|doe ik|"
+    r"regel ik|als een trein"
 )
 YES = (
     r"ja|jep|yes|zeker|ok|oke|okay|prima|graag|natuurlijk|akkoord|klopt|precies|doe maar|"

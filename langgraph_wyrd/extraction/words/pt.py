@@ -26,12 +26,11 @@ OFFERS = (
     r"^(?:eu )?(?:tambem )?(?:posso|podemos|poderia) (?:tambem|ainda|ajudar|alem)\b",
 )
 APPROVAL = (
-    r"^(?:eu )?posso (?!ajudar|tambem|ser|pergunt|saber)\w+",
-    r"\b(?:posso|devo|podemos|quer que eu|deseja que eu) (?:prosseguir|continuar|seguir|"
-    r"proceder|avancar|prossiga|continue|siga|proceda|executar|execute|aplicar|aplique|"
-    r"enviar|envie|cancelar|cancele|excluir|exclua|reservar|reserve|publicar|publique|"
-    r"fazer o (?:deploy|push|merge)|confirmar|apagar|apague)\b",
-    r"\b(?:voce )?(?:confirma|aprova|autoriza|confirme|aprove)\b",
+    r"\b(?:posso|devo|podemos|quer que eu|deseja que eu) (?:prosseguir|continuar|seguir|proceder|"
+    r"avancar|prossiga|continue|siga|proceda|executar|execute|aplicar|aplique|enviar|envie|"
+    r"cancelar|cancele|excluir|exclua|reservar|reserve|publicar|publique|confirmar|apagar|"
+    r"apague)\b",
+    r"\b(?:confirma|aprova|autoriza|confirme|aprove)\b",
 )
 DEMANDS = (
     r"\b(?:me (?:informe|diga|envie|passe|mande|fale|conte|forneca|confirme|da|de|passa|manda)|"
@@ -51,35 +50,20 @@ DEMANDS = (
     r"subir|colocar|digitar|escrever)\b",
 )
 NEEDS = (
-    r"^(?:se|quando|assim que) (?:estiver|estiver tudo|tudo estiver|concordar|voce concordar|"
-    r"confirmar|voce confirmar|aprovar|voce aprovar|me confirmar|ok|for ok) ?(?:ok|certo|bem|"
-    r"bom|de acordo)?\b.{0,20},? (?:eu )?(?:\w+o|vou|posso)\b"
-    r"|\bme (?:diga|diz|fala|fale|conta|conte|manda|mande|passa|passe|envia|envie) (?:o|a|os|as|"
-    r"qual|quais|como|onde|quando|o que)\b"
-    r"|^(?!(?:se|caso) ).*\b(?:posso|podemos) (?:te |lhe )?oferecer\b.{3,80}\bou\b"
-    r"|^se (?:voce )?me (?:der|passar|enviar|mandar|disser|informar)\b.{3,90}\b(?:consigo|posso|"
-    r"eu \w+o)\b"
+    r"\bme (?:diga|diz|fala|fale|conta|conte|manda|mande|passa|passe|envia|envie) (?:o|a|os|as|"
+    r"qual|quais|como|onde|quando|o que)\b|^se (?:voce )?me (?:der|passar|enviar|mandar|disser|"
+    r"informar)\b.{3,90}\b(?:consigo|posso|eu \w+o)\b"
 )
 BEGINS = (
-    r"\b(?:vou|vamos|irei|iremos) (?!precisar|ficar feliz)\w+r\b|\bvou te \w+|"
-    r"\bprosseguirei\b",
-    r"\b(?:estou|estamos) (?:\w+(?:ando|endo|indo)|a \w+r)\b|\bestou (?:verificando|"
-    r"buscando|consultando|analisando|trabalhando|processando|executando|procurando|"
-    r"preparando|checando|a (?:verificar|procurar|analisar|trabalhar|processar|consultar|"
-    r"tratar))\b",
-    r"^(?!(?:considerando|sabendo|tendo|sendo|resumindo|segundo|dependendo|supondo|lembrando|"
-    r"quando|comparando|olhando)\b)\w{3,}(?:ando|endo|indo)\b(?!,)",
-    r"(?<!seria )\b(?:preciso|tenho que|tenho de) (?:primeiro )?(?:olhar|ver|verificar|checar|"
-    r"consultar|"
-    r"confirmar|conferir|procurar|perguntar)\b",
+    r"\b(?:vou|vamos|irei|iremos) (?!precisar|ficar feliz)\w+r\b|\bvou te \w+|\bprosseguirei\b",
+    r"\bestou (?:verificando|buscando|consultando|analisando|trabalhando|processando|executando|"
+    r"procurando|preparando|checando|a (?:verificar|procurar|analisar|trabalhar|processar|"
+    r"consultar|tratar))\b",
     r"\b(?:ainda|segue|continua) (?:esta )?(?:rodando|em andamento|em execucao|processando|"
     r"correndo)\b",
     r"^(?:(?:beleza|ok|certo|claro|bom),? )?(?:vou atras|ja vejo|ja olho|vejo isso)\b",
     r"\b(?:esta|estao) sendo \w+",
-    r"\b(?:na fila|em andamento|em curso|em execucao)\b",
-    r"\b(?:continuo|sigo) (?:a \w+r|\w+(?:ando|endo|indo))\b|\be o proximo passo\W*$",
-    r"\bfaltam (?:uns |cerca de )?\d+ (?:min|seg|h)",
-    r"^(?:depois|a seguir|agora) (?:vem|e a vez)\b|^(?:restam|faltam)\b.{0,30}:",
+    r"\b(?:continuo|sigo) (?:a \w+r|\w+(?:ando|endo|indo))\b",
 )
 REFUSES = (
     r"\b(?:infelizmente|lamento|lamentavelmente)\b",
@@ -97,19 +81,14 @@ DONE = (
 )
 ALSO = r"\b(?:tambem|alem disso|adicional|adicionalmente|outr[ao]s?|ainda|depois|em seguida)\b"
 NODS = (
-    r"ufa|ajudou (?:muito|demais)|ola|oi|bom dia|boa (?:tarde|noite)|ok|okay|sim|claro|"
-    r"certo|perfeito|otimo|excelente|bem|muito|muito bem|de acordo|entendi|entendido|"
-    r"compreendo|beleza|blz|com certeza|exatamente|exato|isso|correto|por favor|"
-    r"sem problemas?|nao tem problema|ah|oh|eh|hm+|entao|e|mas|bom|boa|legal|show|maravilha|"
-    r"(?:ja |agora )?(?:funciona|funcionou|deu certo|resolveu)(?: bem| agora)?|que bom|"
-    r"otima|combinado|interessante|fantastico|super|tudo|parece|esta|ta|fixe|pois|percebi|"
-    r"aguardo|fico no aguardo|me avise?|avise-me|joia|tranquilo|vou (?:testar|ver|verificar|"
-    r"tentar)(?: isso)?"
-    r"|(?:muito|bem) melhor|bom trabalho|mandou bem|boa"
-    r"|(?:agora|ja) (?:foi|deu|vai)"
-    r"|(?:eu )?(?:testo|tento|vejo|faco isso|faco)(?: (?:hoje(?: a noite)?|amanha|depois|mais "
-    r"tarde|agora))?|certinho|funcionando"
-    r"|assim"
+    r"ufa|ajudou (?:muito|demais)|ola|oi|bom dia|boa (?:tarde|noite)|ok|okay|sim|claro|certo|"
+    r"perfeito|otimo|excelente|bem|muito|muito bem|de acordo|entendi|entendido|compreendo|beleza|"
+    r"blz|com certeza|exatamente|exato|isso|correto|por favor|sem problemas?|nao tem problema|ah|"
+    r"oh|eh|hm+|entao|e|mas|bom|boa|legal|show|maravilha|que bom|otima|combinado|interessante|"
+    r"fantastico|super|tudo|parece|esta|ta|fixe|pois|percebi|aguardo|fico no aguardo|me avise?|"
+    r"avise-me|joia|tranquilo|(?:muito|bem) melhor|bom trabalho|mandou bem|boa|(?:agora|"
+    r"ja) (?:foi|deu|vai)|(?:eu )?(?:testo|tento|vejo|faco isso|faco)(?: (?:hoje(?: a noite)?|"
+    r"amanha|depois|mais tarde|agora))?|certinho|funcionando|assim"
 )
 YES = (
     r"sim|claro|ok|okay|de acordo|perfeito|com certeza|pode|pode ser|isso|exato|correto|"
