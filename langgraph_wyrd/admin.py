@@ -7,14 +7,12 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from langgraph_wyrd import errors
 from langgraph_wyrd.checkpoints.lookup import thread_row
-from langgraph_wyrd.checkpoints.read import is_damage
 from langgraph_wyrd.configs import several
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.hooks import Happening
@@ -190,21 +188,7 @@ class Admin(OfUser):
     def _reextract(self, id: str) -> Operation[None]:
         assert self._reader is not None
         script = partial(reading.reextract, self._dialect, self._codec, self._reader, id)
-        try:
-            yield Write(self._engine, partial(script, strict=True), partial(self._forget, id))
-        except Exception as error:
-            if not is_damage(error):
-                raise
-            yield from self._mended(id)
-            yield from self._write(script, id)
-
-    def _mended(self, id: str) -> Operation[None]:
-        """Restore what can be of a thread; where nothing can be written, nothing is."""
-        healer = self._engine.healer
-        if healer is not None:
-            with suppress(errors.WyrdError):
-                found = yield job(self._engine, "mend", partial(healer.script, [id], False))
-                yield healer.report(found)
+        yield from self._write_strictly(script, id)
 
     @operation
     def size_report(self, limit: int = 20) -> Operation[SizeReport]:

@@ -12,6 +12,7 @@ import functools
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
@@ -276,6 +277,23 @@ class SaverBase:
         """Run a script that changes these threads; the cache forgets them."""
         found: T = yield Write(self._engine, script, partial(self._forget, *threads), threads)
         return found
+
+    def _write_strictly(self, script: Callable[..., Script[T]], thread: str) -> Operation[T]:
+        """Run a script with `strict=True`. Where it meets damage, what can be restored of the
+        thread is, and it runs without."""
+        try:
+            found: T = yield Write(
+                self._engine, partial(script, strict=True), partial(self._forget, thread)
+            )
+            return found
+        except Exception as error:
+            if not is_damage(error):
+                raise
+        if (healer := self._engine.healer) is not None:
+            with suppress(WyrdError):  # where nothing can be written, the script says so
+                mend = partial(healer.script, [thread], False)
+                yield healer.report((yield job(self._engine, "mend", mend)))
+        return (yield from self._write(script, thread))
 
     def _forget(self, *threads: str) -> None:
         for thread_id in threads:

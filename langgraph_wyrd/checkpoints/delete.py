@@ -15,6 +15,7 @@ from langgraph_wyrd.checkpoints import (
     path,
     put,
     search,
+    stale_snapshots,
     states,
     user_values,
     working,
@@ -23,7 +24,7 @@ from langgraph_wyrd.checkpoints.advance import advanced
 from langgraph_wyrd.checkpoints.cache import Thread, new_writer
 from langgraph_wyrd.checkpoints.lookup import thread_of, thread_row
 from langgraph_wyrd.checkpoints.read import headed, lineage, not_stored
-from langgraph_wyrd.checkpoints.restore import delta_of, metadata_at, restore
+from langgraph_wyrd.checkpoints.restore import checked, delta_of, metadata_at, restore
 from langgraph_wyrd.codec.delta import operation
 from langgraph_wyrd.codec.payload import Delta, pack_delta
 from langgraph_wyrd.codec.values import Codec
@@ -312,7 +313,7 @@ class Deletion:
         yield [
             Command(delete(WRITES, "thread", "ns", "checkpoint"), doomed),
             Command(delete(CHECKPOINTS, "thread", "ns", "id"), doomed),
-            Command(delete(SNAPSHOTS, "thread"), [(key,)]),
+            Command(delete(SNAPSHOTS, "thread", "ns", "checkpoint"), doomed),
             search.forget(key),
             Command(delete(LABELS, "thread", "checkpoint"), labels),
         ]
@@ -320,6 +321,7 @@ class Deletion:
             yield replace_row(CHECKPOINTS, row)
             if held is not None:
                 yield from user_values.replaced(codec, key, row.stamp, held, now())
+        yield from stale_snapshots.dropped(self.dialect, codec, thread)
         yield from user_values.settle(key)
         left = [each.id for each in self.every if each.ns == "" and each.place not in gone]
         thread.head = max(left, default=None)
@@ -359,7 +361,8 @@ class Deletion:
                 event = replace(base(without_past(state.lasting, past)), source={"rule": PRUNED})
                 _, _, tasks = states.events_at(codec, row)
                 changes["events"] = working.pack_events([event], tasks)
-        made = codec.open(CHECKPOINTS, row)._replace(**changes)
+        # What is damaged is not to be made to look whole.
+        made = codec.open(CHECKPOINTS, checked(row))._replace(**changes)
         return summed(CHECKPOINTS, made, codec.sealer), held
 
     def _answered(self, each: Light, state: WorkingState) -> Script[list[OpenLoop]]:

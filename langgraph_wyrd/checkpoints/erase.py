@@ -12,12 +12,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from langgraph_wyrd.checkpoints import delete, states, user_values, working
+from langgraph_wyrd.checkpoints import delete, snapshots, states, user_values, working
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.codec.payload import packed, unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
+from langgraph_wyrd.state.codec import from_dict, to_dict
 from langgraph_wyrd.state.events import Event, Moment
+from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import delete as delete_from
 from langgraph_wyrd.storage.rows import fetch, now, replace_row, select, summed, unsound, upsert
@@ -31,6 +33,7 @@ from langgraph_wyrd.storage.tables import (
     USER_DATA,
     WRITES,
     Key,
+    Table,
     UserRow,
 )
 
@@ -140,8 +143,14 @@ def remaining(dialect: str, thread_id: str) -> Script[dict[str, int]]:
     return {name: count for name, count in counts.items() if count}
 
 
-def redact(dialect: str, codec: Codec, thread_id: str, user: str) -> Script[bool]:
-    """Redact a thread that is still the user's; whether it is."""
+def redact(
+    dialect: str, codec: Codec, thread_id: str, user: str, strict: bool = False
+) -> Script[bool]:
+    """Redact a thread that is still the user's; whether it is.
+
+    Damaged rows lose what may be text, and stay known as damaged; with `strict` they raise
+    CheckpointDamaged.
+    """
     thread = yield from delete.lock(dialect, thread_id)
     if thread is None or thread.user != user:
         return False
@@ -149,15 +158,28 @@ def redact(dialect: str, codec: Codec, thread_id: str, user: str) -> Script[bool
     for table, column, change in (
         (CHECKPOINTS, "events", _of_checkpoint), (WRITES, "events", _of_writes),
         (JOURNAL, "body", _of_journal), (LABELS, "kept", _of_label),
+        (SNAPSHOTS, "state", _of_snapshot),
     ):  # fmt: skip
         for held in (yield from fetch(table, thread=key)):
+            if unsound(table, held):
+                if strict:
+                    raise CheckpointDamaged(f"a row of {table.name} fails its checksum")
+                yield replace_row(table, _emptied(table, held, column))
+                continue
             row: Any = codec.open(table, held)
             if getattr(row, column) is not None:
                 made = row._replace(**{column: change(row, getattr(row, column))})
                 yield replace_row(table, summed(table, made, codec.sealer))
-    yield Command(delete_from(SNAPSHOTS, "thread"), [(key,)])
     yield from states.show_again(dialect, codec, replace(thread, spaces={}))
     return True
+
+
+def _emptied(table: Table, held: Any, column: str) -> Any:
+    """A damaged row without a column. Its checksum still says that it is damaged."""
+    made = held._replace(**{column: b"" if column == "body" else None})
+    if table is CHECKPOINTS:  # that of its events is one of its own
+        made = made._replace(events_sum=summed(table, made).events_sum)
+    return made
 
 
 def _of_checkpoint(row: Any, data: bytes) -> bytes | None:
@@ -179,6 +201,11 @@ def _of_journal(_: Any, data: bytes) -> bytes:
 def _of_label(_: Any, data: bytes) -> bytes:
     kept = unpacked(data)
     return packed({**kept, "items": [_without(item) for item in kept["items"]]})
+
+
+def _of_snapshot(_: Any, data: bytes) -> bytes:
+    said = _without(to_dict(snapshots.state_in(data), compact=True), whole=True)
+    return snapshots.state_of(from_dict(WorkingState, said))
 
 
 def redacted(event: Event) -> Event:

@@ -14,6 +14,7 @@ from langgraph_wyrd.checkpoints import (
     put,
     put_writes,
     search,
+    stale_snapshots,
     states,
     user_values,
     working,
@@ -123,8 +124,8 @@ def stored(writing: Writing, codec: Codec, wanted: PutWrites, payload: bytes) ->
     steps = put_writes.write_steps(codec, thread.key, wanted, thread.version, events, payload)
     yield [Command(step.sql, [step.params]) for step in steps]
     if events:
-        drop = "DELETE FROM wyrd_snapshots WHERE thread = ? AND ns = ? AND checkpoint <> ?"
-        yield Command(drop, [(thread.key, wanted.ns, wanted.checkpoint)])  # they hold later states
+        here = wanted.ns, wanted.checkpoint
+        yield from stale_snapshots.dropped(dialect, codec, thread, behind=here)
         yield from user_values.settle(thread.key)
         yield from states.show_again(dialect, codec, thread)
 

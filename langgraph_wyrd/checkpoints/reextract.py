@@ -205,7 +205,7 @@ class _Reading:
         for held in found.snapshots:
             if held.channel == "" and held.checkpoint == row.id:
                 made = self.codec.open(SNAPSHOTS, held)
-                packed_ = snapshots.state_of(state)
+                packed_ = snapshots.state_of(state.lasting)
                 if made.state != packed_:
                     made = made._replace(state=packed_)
                     yield replace_row(SNAPSHOTS, summed(SNAPSHOTS, made, self.codec.sealer))

@@ -18,7 +18,6 @@ from langgraph_wyrd.storage.tables import SNAPSHOTS, SnapshotRow
 
 if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.put import Put
-    from langgraph_wyrd.checkpoints.working import NamespaceState
 
 SLACK = 8 << 10  # bytes of deltas that are always read rather than a snapshot made
 MOST_ROWS = 1000  # deltas between two snapshots
@@ -78,7 +77,7 @@ def _rows(codec: Codec, key: Any, put: Put, space: Namespace) -> list[Step]:
         else:
             small[name] = made
     data = packed([small, space.versions, space.seen, space.rest], COMPRESS_FROM)
-    state = None if space.state is None else state_of(space.state)
+    state = None if space.state is None else state_of(space.state.lasting)
     rows.append(_row(codec, key, put, "", data, state))
     if held:
         users = user_values.rows_of(codec, key, user_values.SNAPSHOT, put.stamp, held, now())
@@ -86,9 +85,9 @@ def _rows(codec: Codec, key: Any, put: Put, space: Namespace) -> list[Step]:
     return rows
 
 
-def state_of(state: NamespaceState) -> bytes:
+def state_of(state: WorkingState) -> bytes:
     """A working state, as a snapshot holds it."""
-    return packed([NAMES, state.lasting], COMPRESS_FROM, row_of)
+    return packed([NAMES, state], COMPRESS_FROM, row_of)
 
 
 def state_in(data: bytes) -> WorkingState:

@@ -210,7 +210,7 @@ class Users(OfUser):
         for id in () if threads else (yield from self._read(theirs)):
             if redact:
                 hide = partial(erase.redact, dialect, self._codec, id, user)
-                yield from self._write(hide, id)
+                yield from self._write_strictly(hide, id)
             found = yield from self._read(partial(erase.remaining, dialect, id))
             left = {k: n for k, n in found.items() if not redact or k == "checkpoints"}
             if found:
