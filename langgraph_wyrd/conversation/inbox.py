@@ -37,7 +37,6 @@ from langgraph_wyrd.hooks import of_loops
 from langgraph_wyrd.operations import Fire, Operation, ask, listed
 from langgraph_wyrd.state.model import OpenLoop, shortened
 from langgraph_wyrd.state.results import InboxEntry, Page, is_past
-from langgraph_wyrd.state.wording import moment
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -353,9 +352,10 @@ def expiry(found: Waiting, asked: Pending) -> str | None:
     until = found.assigned(asked.key).get("expires_at")
     if until is None and isinstance(asked.value, Mapping):
         until = asked.value.get("expires_at")
-    if isinstance(until, datetime):
-        return until.isoformat()
-    return until if isinstance(until, str) else None
+    try:
+        return filters.moment(until, "expires_at")
+    except InvalidInput:  # what the graph says is no time
+        return None
 
 
 # ---- answers
@@ -404,9 +404,7 @@ def assign(
     """Note whose question it is, and until when it can be answered."""
     if to is not None and (not isinstance(to, str) or not to):
         raise InvalidInput(f"to={to!r}: use the name of whose question it is")
-    until = expires_at.isoformat() if isinstance(expires_at, datetime) else expires_at
-    if until is not None and (not isinstance(until, str) or moment(until) is None):
-        raise InvalidInput(f"expires_at={expires_at!r}: use a datetime or ISO text")
+    until = filters.moment(expires_at, "expires_at")
     loops, found = yield from _read(saver, thread)
     key = _chosen(thread.id, loop, loops, found, False)
     note = {"key": key, "to": to, "expires_at": until, "by": by, "at": _now()}

@@ -340,8 +340,9 @@ class Thread(RewindMethods, EditMethods):
         Args:
             loop: As for `answer`.
             to: Whose it is; None: as before.
-            expires_at: After that, answers are refused; None: as before. A graph may say so
-                itself: `interrupt({"question": …, "expires_at": "2026-12-01T12:00:00+00:00"})`.
+            expires_at: After that, answers are refused; None: as before. A time without a zone is
+                local. A graph may say so itself:
+                `interrupt({"question": …, "expires_at": "2026-12-01T12:00:00+00:00"})`.
         """
         yield from waiting.assign(self._saver, self, loop, to, expires_at, by)
 
