@@ -327,6 +327,18 @@ def sealing(request: pytest.FixtureRequest) -> dict[str, Any]:
     return WAYS[request.param]
 
 
+@pytest.fixture
+def behind_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A local time zone five hours behind UTC."""
+    if not hasattr(time, "tzset"):
+        pytest.skip("on Windows the zone is the machine's")
+    monkeypatch.setenv("TZ", "EST5")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
 @pytest.fixture(autouse=True)
 def nothing_left_running() -> Iterator[None]:
     """Every thread that a saver started has ended when the test is over."""

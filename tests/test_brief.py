@@ -391,3 +391,11 @@ def test_an_unprintable_value_is_described() -> None:
     """A context value that is no JSON, which only code can make, does not break a brief."""
     value: Any = {"when": datetime(2026, 1, 1)}
     assert "datetime" in WorkingState(context=(ContextItem("c", "k", value),)).brief()
+
+
+@pytest.mark.usefixtures("behind_utc")
+def test_ages_count_up_to_a_local_time() -> None:
+    """`now` without a zone is local, as Python has it."""
+    opened = datetime.now(timezone.utc) - timedelta(hours=2, minutes=5)
+    state = WorkingState(loops=(OpenLoop("l", "note", "it", opened_at=opened.isoformat()),))
+    assert "(2 h ago)" in state.brief(now=datetime.now())

@@ -6,7 +6,6 @@ import asyncio
 import operator
 import subprocess
 import threading
-import time
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -685,27 +684,19 @@ def test_a_graph_says_until_when(sqlite: Backend) -> None:
         saver.thread("t").answer("late")
 
 
-@pytest.mark.skipif(not hasattr(time, "tzset"), reason="Windows has one zone for all programs")
+@pytest.mark.usefixtures("behind_utc")
 @pytest.mark.parametrize("kind", ["datetime", "text"])
-def test_a_time_without_a_zone_is_local(
-    sqlite: Backend, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+def test_a_time_without_a_zone_is_local(sqlite: Backend, kind: str) -> None:
     """In an hour is in an hour, also five hours behind UTC: of who assigns, and of the graph."""
     saver = sqlite.open()
-    try:
-        monkeypatch.setenv("TZ", "EST5")
-        time.tzset()
-        soon: Any = datetime.now() + timedelta(hours=1)
-        soon = soon if kind == "datetime" else soon.isoformat()
-        graph_of(saver, asks({"question": "now?", "expires_at": soon})).invoke({"log": []}, AT)
-        for _ in range(2):
-            (entry,) = saver.inbox()
-            left = datetime.fromisoformat(str(entry.expires_at)) - datetime.now(timezone.utc)
-            assert timedelta(minutes=50) < left < timedelta(minutes=61)
-            saver.thread("t").assign(entry, expires_at=soon)
-    finally:
-        monkeypatch.undo()
-        time.tzset()
+    soon: Any = datetime.now() + timedelta(hours=1)
+    soon = soon if kind == "datetime" else soon.isoformat()
+    graph_of(saver, asks({"question": "now?", "expires_at": soon})).invoke({"log": []}, AT)
+    for _ in range(2):
+        (entry,) = saver.inbox()
+        left = datetime.fromisoformat(str(entry.expires_at)) - datetime.now(timezone.utc)
+        assert timedelta(minutes=50) < left < timedelta(minutes=61)
+        saver.thread("t").assign(entry, expires_at=soon)
 
 
 def test_new_input_ends_a_question(sqlite: Backend) -> None:

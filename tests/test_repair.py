@@ -152,6 +152,13 @@ def test_what_is_said_in_place_of_a_result() -> None:
     )
 
 
+@pytest.mark.usefixtures("behind_utc")
+def test_a_time_without_a_zone_is_local() -> None:
+    """`now` is said in UTC."""
+    now = datetime(2026, 11, 18, 12)
+    assert "until 2026-11-18 17:00:00 UTC" in repair_messages([ASK, ai(call("a"))], now=now)[2].text
+
+
 def test_a_finished_result_that_is_only_a_pending_write_is_used() -> None:
     """Also where another middleware has said before that there was none; of the unfinished call
     it is said."""

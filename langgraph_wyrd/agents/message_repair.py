@@ -123,9 +123,8 @@ def no_result(
 
 
 def iso(moment: datetime) -> str:
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(timezone.utc)
-    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    """A time in UTC; one without a zone is local."""
+    return f"{moment.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
 
 
 # ---- the repair

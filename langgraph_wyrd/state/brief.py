@@ -29,7 +29,6 @@ from langgraph_wyrd.state.wording import (
     now_in_utc,
     place,
     value_text,
-    zoned,
 )
 
 WEEK = timedelta(days=7)
@@ -70,7 +69,7 @@ def brief(
     """See `WorkingState.brief`."""
     if max_chars is not None and max_chars < 0:
         raise InvalidInput(f"max_chars is a number of characters, not {max_chars}")
-    ages = _Ages(stale_after, zoned(now or now_in_utc()))
+    ages = _Ages(stale_after, (now or now_in_utc()).astimezone(timezone.utc))
     sections = _sections(state, ages, guesses)
     head = _head(state, ages, sections)
     text = _joined(head, sections)

@@ -440,7 +440,7 @@ class WorkingState:
         Args:
             max_chars: It is never longer than this.
             stale_after: What is open and did not change for longer is marked as stale.
-            now: Ages are counted up to here; without it, up to now.
+            now: Ages are counted up to here (without a zone it is local); None: up to now.
             guesses: Also tell what was only guessed from prose, apart.
         """
         return briefs.brief(

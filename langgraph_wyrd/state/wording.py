@@ -31,18 +31,14 @@ _RANKS = {kind: rank for rank, kind in enumerate(KINDS)}
 def moment(text: str | None) -> datetime | None:
     """The time in ISO text, in UTC where it names no zone; None if it is none."""
     try:
-        return None if text is None else zoned(datetime.fromisoformat(text.replace("Z", "+00:00")))
+        found = None if text is None else datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
         return None
+    return found if found is None or found.tzinfo else found.replace(tzinfo=timezone.utc)
 
 
 def now_in_utc() -> datetime:
     return datetime.now(timezone.utc)
-
-
-def zoned(time: datetime) -> datetime:
-    """A time, in UTC where it names no zone."""
-    return time.replace(tzinfo=timezone.utc) if time.tzinfo is None else time
 
 
 def ago(age: timedelta) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.diff import StateDiff
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.results import record
+from langgraph_wyrd.state.wording import moment
 from langgraph_wyrd.views.json_data import Plain
 
 if TYPE_CHECKING:
@@ -251,7 +252,7 @@ async def state(call: Call) -> Any:
 
 def _stated(thread_id: str, state: WorkingState, *, now: bool = True) -> dict[str, Any]:
     """A state; its brief counts ages up to now, or for a point of the past up to then."""
-    at = None if now or state.ts is None else datetime.fromisoformat(state.ts)
+    at = None if now else moment(state.ts)
     return {"thread_id": thread_id, "state": state.to_dict(), "brief": state.brief(now=at)}
 
 
