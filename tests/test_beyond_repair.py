@@ -1,4 +1,4 @@
-"""Rows that nothing restores: what a load gives instead, and what a repair gives up."""
+"""Two rows of a group at once: what a load gives instead, and what a repair gives up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from langgraph.graph import START, StateGraph
 from langgraph_wyrd.checkpoints import snapshots
 from langgraph_wyrd.errors import CheckpointDamaged
 from tests.conftest import Backend
-from tests.damage import Rows, at, extend, talk
+from tests.damage import Rows, at, extend, flipped, talk
 from tests.sealed import ring
 
 Call = Callable[..., Any]
@@ -127,6 +127,27 @@ async def test_a_checkpoint_without_any_before_it(durable: Backend, call: Call) 
     assert raised.value.ancestor is None
     never = f"{ids[0][:-1]}{'0' if ids[0][-1] != '0' else '1'}"
     assert await call(saver, "get_tuple", at("t", never)) is None
+
+
+@pytest.mark.parametrize("by", ["verify", "get_tuple"])
+async def test_a_flipped_bit_beside_a_row_that_is_missing(
+    durable: Backend, by: str, call: Call
+) -> None:
+    """The bit is turned back first; then the group lacks one row only, and gives it back."""
+    with durable.open() as saver:
+        talk(saver, "t", 2)
+        ids = sorted(entry.checkpoint_id for entry in saver.thread("t").history())
+        head = saver.get_tuple(at("t"))
+    rows = Rows(durable.url, "wyrd_checkpoints")
+    sound = rows.all("WHERE id = ?", ids[-1])[0]["delta"]
+    rows.run("UPDATE {} SET delta = ? WHERE id = ?", flipped(bytes(sound)), ids[-1])
+    rows.run("DELETE FROM {} WHERE id = ?", ids[-2])
+    saver = durable.open()
+    if by == "verify":
+        assert (await call(saver, "verify", repair=True)).ok
+    assert await call(saver, "get_tuple", at("t")) == head
+    assert {heal.kind for heal in await call(saver.thread("t"), "heals")} == {"exact"}
+    assert not (await call(saver, "verify")).findings
 
 
 async def test_a_checkpoint_that_was_deleted(durable: Backend, call: Call) -> None:

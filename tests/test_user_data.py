@@ -22,6 +22,7 @@ from langgraph_wyrd import Channels, Retention, WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, UserMissing
 from langgraph_wyrd.port import copy
 from tests.conftest import Backend
+from tests.damage import Rows
 from tests.handmade import put
 from tests.outside import is_postgres, path_of, raw, tables
 
@@ -244,6 +245,35 @@ def test_what_can_not_be_a_user_channel(channels: Channels) -> None:
     """One string, a control channel of LangGraph's, one that is never stored."""
     with pytest.raises(InvalidInput):
         WyrdSaver.from_conn_string("sqlite://", channels=channels)
+
+
+# ---- damaged
+
+
+@pytest.mark.parametrize("what", ["a checkpoint", "one bit of a value"])
+def test_damage_next_to_a_users_values(durable: Backend, what: str) -> None:
+    """They are read around damage, and one flipped bit of theirs is turned back, also where
+    nothing can be written."""
+    with durable.open(channels=USERS) as saver:
+        story(saver)
+        head, before = list(saver.list(run("ann")))[:2]
+    if what == "a checkpoint":
+        id = head.checkpoint["id"]
+        Rows(durable.url, "wyrd_checkpoints").run("UPDATE {} SET step = -7 WHERE id = ?", id)
+        Rows(durable.url, "wyrd_parity").run("DELETE FROM {}")
+    else:
+        rows, which = Rows(durable.url, "wyrd_user_data"), "WHERE n = ? AND name = ?"
+        for row in rows.all():
+            rows.run(f"UPDATE {{}} SET sum = ? {which}", row["sum"] ^ 4, row["n"], row["name"])
+    expected = (before if what == "a checkpoint" else head).checkpoint
+    options = {} if is_postgres(durable.url) else {"mode": "ro"}
+    url = durable.url + "".join(f"?{name}={value}" for name, value in options.items())
+    for each in (url, durable.url):
+        with WyrdSaver.from_conn_string(each, channels=USERS) as saver:
+            found = saver.get_tuple(run("ann"))
+            assert found is not None
+            assert found.checkpoint == expected
+            assert MARK in str(found.checkpoint["channel_values"]["profile"])
 
 
 # ---- erased

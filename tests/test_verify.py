@@ -396,6 +396,7 @@ def test_a_column_of_the_threads_row(made: Backend, what: str) -> None:
     (found,) = saver.verify().findings
     assert (found.table, found.thread_id, found.repairable) == ("wyrd_threads", "u", True)
     assert f"its {column} " in found.what
+    assert str(found).startswith("wyrd_threads, thread 'u', ")
     (done,) = saver.verify(repair=True).findings
     assert done.repaired
     assert saver.verify().ok
@@ -467,6 +468,7 @@ def test_rows_of_no_thread(made: Backend) -> None:
     found = saver.verify().findings
     assert {each.thread_id for each in found} == {None}
     assert {each.place for each in found} == {"a row of no thread"}
+    assert str(found[0]).startswith(f"{found[0].table}, a row of no thread: it is of a thread")
     kept = {each.table for each in found if not each.repairable}
     assert kept == {"wyrd_checkpoints", "wyrd_writes"}
     report = saver.verify(repair=True)
@@ -531,6 +533,35 @@ def test_what_a_repair_can_do(made: Backend, table: str, how: str, remedy: str) 
     assert rows.all() == (damaged if remedy.startswith("stays") else sound)
 
 
+def test_a_record_of_migrations_that_was_changed(made: Backend) -> None:
+    """It is named, and restored: the library knows which migrations there are."""
+    rows = Rows(made.url, "wyrd_migrations")
+    sound = [{**row, "applied_at": None} for row in rows.all()]
+    saver = made.open()
+    assert saver.verify().ok
+    assert rows.run("UPDATE {} SET name = 'another'")
+    (found,) = saver.verify().findings
+    assert (found.table, found.place, found.repairable) == ("wyrd_migrations", "rows", True)
+    assert saver.verify(repair=True).ok
+    assert not saver.verify().findings
+    assert [{**row, "applied_at": None} for row in rows.all()] == sound
+
+
+@pytest.mark.parametrize(("how", "kind"), [("data", "exact"), ("tags", "left_out")])
+def test_a_damaged_group(durable: Backend, how: str, kind: str) -> None:
+    """The rows are grouped anew. Where the group's tags are readable, and all that they name is
+    there, nothing can be missing; else that is said."""
+    with durable.open() as saver:
+        talk(saver, "t", 1)
+    rows = Rows(durable.url, "wyrd_parity")
+    assert len(rows.all()) == 1
+    rows.run(f"UPDATE {{}} SET {how} = ?", b"\1" * 8)
+    saver = durable.open()
+    assert {each.table for each in saver.verify(repair=True).damages} == {"wyrd_parity"}
+    assert not saver.verify().findings
+    assert [heal.kind for heal in saver.thread("t").heals()] == [kind]
+
+
 def test_a_file_whose_pages_are_damaged(sqlite: Backend) -> None:
     """What SQLite finds in its file is reported, and no repair is tried above it."""
     saver = sqlite.open()
@@ -579,6 +610,7 @@ def test_a_thread_whose_pages_are_damaged(sqlite: Backend) -> None:
     assert {(each.table, each.thread_id, each.place) for each in found} == {
         ("the file", thread_id, "pages") for thread_id in (None, "t", "u")
     }
-    assert all("malformed" in each.what and not each.repairable for each in found)
+    assert {each.what for each in found} == {"database disk image is malformed"}
+    assert not any(each.repairable for each in found)
     assert len(saver.verify("t", pages=False).findings) == 1
     assert saver.get_tuple(at("t"))

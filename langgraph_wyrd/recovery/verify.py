@@ -143,8 +143,7 @@ def verifying(
             yield do("mend", mend)
             left: list[Finding] = yield do("read", look)
         except DatabaseDamaged as error:
-            what = error.said or str(error)
-            return [Finding(error.of, thread, "pages", what, error.remedy)]
+            return [Finding(error.of, thread, "pages", error.said, error.remedy)]
         gone = [each for each in seen if each.damage and each not in left]
         return [*(replace(each, repaired=True) for each in gone), *left]
 
@@ -403,12 +402,9 @@ def _refused(held: Any) -> None:
 def _repaired(dialect: str, codec: Codec, name: str) -> Script[None]:
     """Repair what can be repaired, in one transaction."""
     yield from salvaged(dialect, name, codec)
-    opened = yield from locked(dialect, name)
-    if opened is None:
-        return
-    row = opened[0].row
-    yield search.forget(opened[0].key)
+    row = yield from lookup.stored_row(dialect, name)
     if row is not None and row.deleted_at is None:
+        yield search.forget(row.key)
         thread = lookup.thread_of(dialect, name, row)
         with suppress(KeyMissing):
             yield from states.show_again(dialect, codec, thread)
