@@ -353,8 +353,8 @@ def nothing_left_running() -> Iterator[None]:
     raise AssertionError(f"threads left running: {left}")
 
 
-# What LangGraph, and the middleware without `saver=`, can't do in async code before Python 3.11; and
-# a package that has no release for it.
+# What LangGraph, and the middleware without `saver=`, can't do in async code before Python 3.11,
+# and a package that has no release for it.
 _NOT_ON_3_10 = (
     "Called get_config outside of a runnable context",
     "the agent runs with no checkpointer",
