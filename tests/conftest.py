@@ -328,6 +328,22 @@ def sealing(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 @pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command of the terminal: its exit code, and what it wrote to each stream."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        from langgraph_wyrd.cli import main
+
+        capsys.readouterr()
+        code = main.main(arguments)
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture
 def behind_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A local time zone five hours behind UTC."""
     if not hasattr(time, "tzset"):

@@ -157,13 +157,6 @@ def test_a_kept_value_is_compared() -> None:
     assert "a" in repr(path)
 
 
-def test_a_pickle_is_stored_under_its_tag() -> None:
-    """As it was, and not as what stands for it."""
-    kept = CODEC.load("pickle", b"\x80\x04N.")
-    assert isinstance(kept, Kept)
-    assert CODEC.dump(kept, "c") == ("pickle", b"\x80\x04N.")
-
-
 # ---- what is rebuilt
 
 

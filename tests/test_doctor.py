@@ -18,7 +18,6 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from langgraph_wyrd import WyrdSaver
-from langgraph_wyrd.cli import main as cli
 from tests.conftest import Backend
 from tests.damage import Rows, talk
 from tests.outside import ROOT, environment, not_ignored, python, raw
@@ -31,13 +30,11 @@ Run = Callable[..., Ran]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
+def run(command: Callable[..., tuple[int, str, str]]) -> Run:
     """A command: its exit code, and the lines that it wrote."""
 
     def ran(*arguments: str) -> Ran:
-        capsys.readouterr()
-        code = cli.main(arguments)
-        out, err = capsys.readouterr()
+        code, out, err = command(*arguments)
         return code, out.splitlines(), err.splitlines()
 
     return ran

@@ -49,18 +49,12 @@ def opened(backend: Backend, **options: Any) -> WyrdSaver:
 
 @pytest.fixture
 def run(
-    durable: Backend, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    durable: Backend, command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Ran]:
     with opened(durable) as saver:
         two_users(saver)
     monkeypatch.setenv("WYRD_URL", durable.url)
-
-    def ran(*arguments: str) -> Ran:
-        capsys.readouterr()
-        code = cli.main(arguments)
-        return code, *capsys.readouterr()
-
-    return ran
+    return command
 
 
 def held(backend: Backend) -> dict[str, Any]:
@@ -154,12 +148,3 @@ def test_an_encrypted_store(
     with opened(durable, keys=keys) as saver:
         assert saver.user("ann").items() == {}
         assert saver.user("bob").items() == {"language": "de"}
-
-
-def test_it_is_completed(capsys: pytest.CaptureFixture[str]) -> None:
-    """With its options, in every shell."""
-    for shell in ("bash", "zsh", "fish"):
-        assert cli.main(["completion", shell]) == 0
-        said = capsys.readouterr().out
-        assert "erase-user" in said
-        assert "no-vacuum" in said

@@ -13,7 +13,6 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.types import interrupt
 
 from langgraph_wyrd import WyrdSaver
-from langgraph_wyrd.cli import main as cli
 from langgraph_wyrd.views.text import width
 from tests.conftest import Backend
 from tests.scripted_agents import Scripted, calls, search
@@ -35,15 +34,13 @@ def saver(durable: Backend) -> WyrdSaver:
 
 @pytest.fixture
 def run(
-    durable: Backend, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    durable: Backend, command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Ran]:
     monkeypatch.setenv("WYRD_URL", durable.url)
 
     def ran(*arguments: str, columns: int = 100) -> Ran:
         monkeypatch.setenv("COLUMNS", str(columns))
-        capsys.readouterr()
-        code = cli.main(arguments)
-        out, err = capsys.readouterr()
+        code, out, err = command(*arguments)
         assert not UNSEEN.search(out + err)
         assert all(width(line) <= columns for line in out.splitlines() if "--json" not in arguments)
         return code, out, err
