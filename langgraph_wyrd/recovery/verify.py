@@ -237,16 +237,15 @@ def _thread(
             continue
         for each in (yield from fetch(table, thread=place.key)):
             if wrong := _unlike(table, each):
-                right = flipped_back(table, each) is not None if table.sums else False
-                note(
-                    table.name, _where(table, each), wrong, RIGHT if right else _remedy(table, each)
-                )
-    if not made and not missing and place.row is not None and place.row.deleted_at is None:
-        for where, what in (yield from _shown(dialect, codec, name, place.row)):
-            note(where, "rows", what, ANEW)
-    row = None if place.row is None else lookup.thread_of(dialect, name, place.row)
-    if row is not None and not row.deleted and reader is not None and reader.has_to_read(row):
-        note(tables.THREADS.name, "its working state", STALE, LOOKED_AT, damage=False)
+                remedy = RIGHT if flipped_back(table, each) else _remedy(table, each)
+                note(table.name, _where(table, each), wrong, remedy)
+    if place.row is not None and place.row.deleted_at is None:
+        if not made and not missing:
+            for where, what in (yield from _shown(dialect, codec, name, place.row)):
+                note(where, "rows", what, ANEW)
+        thread = lookup.thread_of(dialect, name, place.row)
+        if reader is not None and reader.has_to_read(thread):
+            note(tables.THREADS.name, "its working state", STALE, LOOKED_AT, damage=False)
     for each in found.sound[tables.CHECKPOINTS]:
         if each.parent is not None and each.parent >= each.id:
             what = f"it sorts before its parent {given(each.parent)}: two clocks differed"

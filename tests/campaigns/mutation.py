@@ -53,7 +53,7 @@ TESTS = {
     module: [f"tests/test_{name}.py" for name in names.split()]
     for module, names in (
         ("codec.delta", _VALUES), ("state.fold", _STATE), ("state.draft", _STATE),
-        ("recovery", _ROWS),
+        ("recovery", _ROWS), ("storage.parity", _ROWS),
     )
 }  # fmt: skip
 # A run with a fault may take this many times what its tests take without one, and as many seconds.
