@@ -168,8 +168,9 @@ def parts(text: str) -> tuple[str, ...]:
 def _is_more(tables: Tables, part: str) -> bool:
     """Whether a sentence of its own asks for one thing more: "a German version too"."""
     line = plain_latin(part)
-    short = len(line.split()) <= _FEW
-    return tables.ALSO.search(line) is not None and (short or tables.wishes(line))
+    if tables.ALSO.search(line) is None:
+        return False
+    return len(line.split()) <= _FEW or tables.wishes(line)
 
 
 def left_over(text: str, told: frozenset[str]) -> bool:
@@ -237,6 +238,8 @@ def said(text: str) -> Said:
     content = wish = redirect = stop = farewell = firm = proceed = agrees = thanks = False
     withdraws = denies = begins = ends = adds = False
     questions: list[str] = []
+    # Of so many words the small ones decide nothing, unless it is a goodbye that they lead to.
+    much = len(words) > 2 * _PRAISE and not _says_goodbye(words)
     for number, sentence in enumerate(_first(sentences(words))):
         marked = sentence[-1] in (*MARKS, "吗", "么")
         line = lowered(sentence, tables).strip(ENDS)
@@ -245,7 +248,6 @@ def said(text: str) -> Said:
         if not line or not (marked or _SAYS.search(line)):
             continue  # "\U0001f44d"
         thankful = [each.gratitude.search(line) is not None for each in tables]
-        kinds = [_kind(*each, line, marked) for each in zip(tables, thankful, strict=True)]
         if number == 0:
             agrees = any(each.agreement.match(line) for each in tables)
             denies = _NO.match(line) is not None
@@ -255,6 +257,10 @@ def said(text: str) -> Said:
         if not redirect and any(_redirects(each, line) for each in tables):
             redirect = True
             withdraws = _WITHDRAWS.match(line) is not None
+        plain = much and content and not (marked or WH.match(line))
+        if plain and not any(_wishes(each, line) for each in tables):
+            continue
+        kinds = [_kind(*each, line, marked) for each in zip(tables, thankful, strict=True)]
         for kind in _KINDS:  # where languages disagree, the one that says least
             if kind in kinds:
                 break
@@ -287,7 +293,7 @@ def said(text: str) -> Said:
         content = False  # "did not know that. don't push"
     if begins and content and not wish and not questions and len(words.split()) <= _FEW:
         content = False  # "stop. wrong branch"
-    if content and not wish and not questions and _GOODBYE.search(plain_latin(words)):
+    if content and not (wish or questions or much) and _says_goodbye(words):
         content, farewell, firm = False, True, True
     if withdraws and content and not (wish or questions):
         _, *others = _SPLIT.split(plain_latin(words))
@@ -306,6 +312,12 @@ _GOODBYE = late(
     r"\b(?:bye|tschuss|auf wiedersehen|au revoir|adios|hasta luego|tchau|arrivederci|doei)\W*$"
     "|(?:\u518d\u89c1|\u62dc\u62dc|\u3055\u3088\u3046\u306a\u3089)\\W*$"
 )
+
+
+def _says_goodbye(words: str) -> bool:
+    return _GOODBYE.search(plain_latin(words[-80:])) is not None
+
+
 _PRAISE = 60  # characters of a turn that does no more than thank, or praise
 _PRAISE_CJK = 20
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from string import ascii_letters
 from typing import Literal
 
 from langgraph_wyrd.extraction.patterns import late
@@ -158,8 +159,17 @@ def own_words(text: str) -> str:
 _SETTING = late(r"\s{2,}(?:- )?(?:[\w.\"'-]+:(?:\s|$)|# )")  # of a file, set in
 
 
+_WITHOUT_LETTERS = dict.fromkeys(map(ord, ascii_letters))
+
+
 def _pasted(line: str) -> bool:
     if line.lstrip().startswith(">") or _LOG.match(line) or _SETTING.match(line):
         return True
     bare = line.strip()
-    return len(bare) > 20 and sum(map(str.isalpha, bare)) + bare.count(" ") < 0.6 * len(bare)
+    if len(bare) <= 20:
+        return False
+    if bare.isascii():  # a log may be long: this is ten times as fast
+        letters = len(bare) - len(bare.translate(_WITHOUT_LETTERS))
+    else:
+        letters = sum(map(str.isalpha, bare))
+    return letters + bare.count(" ") < 0.6 * len(bare)

@@ -181,12 +181,14 @@ def turn(text: str) -> Turn:
     if lines:
         if after and _begins(after, lines, tables):
             progress = "begins"
-        elif after and len(lines) > _SHORT and _does(after, lines, tables):
-            progress = "does"  # "I can't do that. … Proceeding without it."
-        elif _refuses("\n".join(lines), tables):
-            progress = "refuses"
-        elif after and _does(after, lines, tables):
-            progress = "does"
+        else:
+            does = bool(after) and _does(after, lines, tables)
+            if does and len(lines) > _SHORT:
+                progress = "does"  # "I can't do that. … Proceeding without it."
+            elif _refuses("\n".join(lines), tables):
+                progress = "refuses"
+            elif does:
+                progress = "does"
     if offers:
         done = any(each.DONE.search(line) for line in lines for each in tables)
         more = (*offers, *eased)
