@@ -468,6 +468,27 @@ def test_a_signal_interrupts_a_waiting_sync_call(durable: Any) -> None:
     at_rest(durable.url)
 
 
+# ---- threads
+
+
+def reading() -> int:
+    return sum(thread.name == "wyrd-reader" for thread in threading.enumerate())
+
+
+async def test_as_many_readers_as_are_needed(durable: Any) -> None:
+    """Loads one after the other share a thread, and so a connection; those at once have several."""
+    with durable.open(**({"readers": 3} if durable.name == "sqlite" else {})) as saver:
+        append(saver, "t", "a")
+        before = reading()
+        for _ in range(20):
+            saver.get_tuple(config("t"))
+            await saver.aget_tuple(config("t"))
+        assert reading() <= before + 1
+        for _ in range(20):
+            await asyncio.gather(*(saver.aget_tuple(config("t")) for _ in range(20)))
+        assert reading() > before + 1
+
+
 # ---- listings
 
 

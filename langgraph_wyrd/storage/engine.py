@@ -117,11 +117,12 @@ class _Worker(threading.Thread):
         self._groups = Groups()
         self._silence: NoAnswer | None = None  # what the jobs at hand met
         self._refused_until = 0.0
+        self.is_idle = True
 
     def run(self) -> None:
         queue = self._queue
         while (jobs := queue.get()) is not None:
-            ends, self._silence = False, None
+            ends, self._silence, self.is_idle = False, None, False
             # Nobody else takes from a writer's queue; reads are shared out one by one.
             while self._writes and len(jobs) < _TOGETHER and not queue.empty():
                 more = queue.get()
@@ -221,8 +222,10 @@ class _Worker(threading.Thread):
                     return True
             if isinstance(error, NoAnswer):
                 self._fail_waiting(error)
+            self.is_idle = True
             job.end(None, error)
         else:
+            self.is_idle = True  # before its caller goes on, who may have the next one
             job.end(result, None)
         return True
 
@@ -278,19 +281,13 @@ class _Worker(threading.Thread):
 
 
 def _without_checks(jobs: Sequence[Job]) -> list[Sequence[Step]]:
-    """The steps of writes that are merged. Where a later one of the same thread moves its row on,
-    which compares the version, the ones before it need not look at the row themselves."""
-    moved: set[Any] = set()
-    found: list[Sequence[Step]] = []
-    for job in reversed(jobs):
-        steps = job.work
-        if steps[0].sql.startswith("UPDATE wyrd_threads"):
-            moved.add(job.key)
-        elif job.key in moved and steps[0].sql.startswith("SELECT"):
-            steps = steps[1:]
-        found.append(steps)
-    found.reverse()
-    return found
+    """The steps of writes that are merged. Where one of them moves its thread's row on, which
+    compares the version, the others of this thread need not look at the row themselves."""
+    moved = {job.key for job in jobs if job.work[0].sql.startswith("UPDATE wyrd_threads")}
+    return [
+        job.work[1:] if job.key in moved and job.work[0].sql.startswith("SELECT") else job.work
+        for job in jobs
+    ]
 
 
 def _refused(error: BaseException) -> bool:
@@ -475,7 +472,7 @@ class Engine:
                     self._read_queue.put([job])
             if not is_open:
                 job.end(None, _closed())
-            elif not self._read_queue.empty() and len(self._workers) < self._most:
+            elif len(self._workers) < self._most and self._read_queue.qsize() > self._idle():
                 self.add_reader()
         elif job.loop is None:
             self.send([job])
@@ -513,6 +510,10 @@ class Engine:
     def _add(self, worker: _Worker) -> None:
         self._workers.append(worker)
         worker.start()
+
+    def _idle(self) -> int:
+        """How many readers wait for work."""
+        return sum([reader.is_idle for reader in self._workers[1:]])
 
     def add_reader(self) -> None:
         """Start one more reader, once those that there are have a connection."""
