@@ -14,13 +14,14 @@ from langgraph_wyrd.storage.scripts import Step
 from langgraph_wyrd.storage.tables import LOST, UNREAD
 
 _MINE = "WHERE key = ? AND thread_id = ? AND version = ? AND writer = ?"
+# SQLite updates the index of a column that is set, though it is as it was: `read_by` and `user_id`
+# are set where they change.
 _MOVED = (
     "UPDATE wyrd_threads SET version = version + 1, writer = ?, head = ?, updated = ?, "
-    "user_id = coalesce(user_id, ?), deleted_at = NULL"
+    "deleted_at = NULL"
 )
 ADVANCE = f"{_MOVED} {_MINE}"
 ADVANCE_UNREAD = f"{_MOVED}, status = NULL, read_by = '{UNREAD}' {_MINE}"  # nothing is read of it
-# SQLite updates the index of a column that is set, though it is as it was.
 ADVANCE_STILL_UNREAD = f"{_MOVED}, status = NULL {_MINE}"
 ADVANCE_SHOWN = (
     f"{_MOVED}, status = ?, reason = ?, due = ?, title = ?, open_loops = ?, open_todos = ? {_MINE}"
@@ -31,6 +32,7 @@ BEGIN = (
     "VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 READ_BY = "UPDATE wyrd_threads SET read_by = ? WHERE key = ?"
+OF_USER = "UPDATE wyrd_threads SET user_id = ? WHERE key = ? AND user_id IS NULL"
 NOTHING_SHOWN = (None, None, None, None, 0, 0)
 ALL_KNOWN = (  # ordinary writes of other savers leave the version of the thread as it is
     "SELECT 1 FROM wyrd_threads WHERE key = ? AND (SELECT count(DISTINCT task) FROM wyrd_writes "
@@ -56,8 +58,8 @@ def advanced(
         sql = ADVANCE
         if unread:
             sql = ADVANCE_STILL_UNREAD if thread.read_by == UNREAD else ADVANCE_UNREAD
-        return Step(sql, (me, head, moment, user, *mine), must=True)
-    return Step(ADVANCE_SHOWN, (me, head, moment, user, *columns, *mine), must=True)
+        return Step(sql, (me, head, moment, *mine), must=True)
+    return Step(ADVANCE_SHOWN, (me, head, moment, *columns, *mine), must=True)
 
 
 def all_known(thread: Thread, ns: str, checkpoint: str, writes: Sequence[TaskWrite]) -> Step:

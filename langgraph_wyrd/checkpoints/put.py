@@ -21,6 +21,7 @@ from langgraph_wyrd.checkpoints import (
     working,
 )
 from langgraph_wyrd.checkpoints.advance import (
+    OF_USER,
     READ_BY,
     advanced,
     all_known,
@@ -209,6 +210,8 @@ def planned(
     steps = [advance, Step(PUT_CHECKPOINT, row), *shown]
     if thread.read_by != moved.read_by and thread.version and reader is not None:
         steps.append(Step(READ_BY, (moved.read_by, thread.key)))
+    if thread.user is None and put.user is not None and thread.version:
+        steps.append(Step(OF_USER, (put.user, thread.key)))
     if users:
         at = now()
         rows = user_values.rows_of(codec, thread.key, user_values.CHECKPOINT, put.stamp, users, at)

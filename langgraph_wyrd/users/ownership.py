@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from langgraph.checkpoint.base import WRITES_IDX_MAP, get_checkpoint_metadata
 from langgraph.types import Interrupt, Send
 
-from langgraph_wyrd.checkpoints.advance import refuse_others
+from langgraph_wyrd.checkpoints.advance import OF_USER, refuse_others
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.user_values import NO_WRITES, is_empty, no_user
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound, UserMissing, WrongUser
@@ -165,8 +165,6 @@ def _with(held: Any, name: str, inside: Any) -> Any:
 
 # ---- whose threads a saver sees: with `for_user`, one user's
 
-_TAKEN = "UPDATE wyrd_threads SET user_id = ? WHERE key = ? AND user_id IS NULL"
-
 
 class OfUser(SaverBase):
     """The part of a saver that says whose threads it sees."""
@@ -209,7 +207,7 @@ class OfUser(SaverBase):
             found = yield from script()
             if writes:  # its row is locked by now: another user may have been quicker
                 thread = yield from self._owned(name, begins=True)
-                yield Command(_TAKEN, [(self._user, thread.key)])
+                yield Command(OF_USER, [(self._user, thread.key)])
             return found
 
         return declared
