@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from langgraph_wyrd import errors
 from langgraph_wyrd.checkpoints import snapshots
-from langgraph_wyrd.checkpoints.working import NamespaceState
 from langgraph_wyrd.codec.payload import packed, unpacked
 from langgraph_wyrd.errors import InvalidInput, PayloadTooNew
 from langgraph_wyrd.state import codec
@@ -501,7 +500,7 @@ def test_every_model_comes_back_from_json(model: Any, compact: bool) -> None:
 def test_every_state_comes_back_from_a_snapshot(state: WorkingState) -> None:
     """Whatever it holds, surrogates of text aside, which are never stored."""
     try:
-        data = snapshots.state_of(NamespaceState("c", state))
+        data = snapshots.state_of(state)
     except TypeError:
         return
     assert snapshots.state_in(data) == state
@@ -511,7 +510,7 @@ def test_a_snapshot_of_another_release() -> None:
     """A field that this release does not have is kept in `extra`, one that it lacks is as by
     default."""
     state = WorkingState(title="x", loops=(OpenLoop("l", "note", "d", outcome="late"),))
-    names, row = unpacked(snapshots.state_of(NamespaceState("c", state)))
+    names, row = unpacked(snapshots.state_of(state))
     names["OpenLoop"][names["OpenLoop"].index("outcome")] = "mood"
     (loop,) = snapshots.state_in(packed([names, row])).loops
     assert loop == replace(state.loops[0], outcome=None, extra={"mood": "late"})
