@@ -99,11 +99,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def postgres_template(postgres_server: str) -> Iterator[str]:
     """The name of a database that has our tables; WYRD_TEST_PLACEMENT: where their rows lie."""
     with fresh_postgres(postgres_server) as url:
-        if placement := os.environ.get("WYRD_TEST_PLACEMENT"):
-            import psycopg
+        from tests import servers
 
-            with psycopg.connect(url, autocommit=True) as admin:
-                admin.execute(WyrdSaver.ddl("postgres", placement=placement).encode())
+        servers.lay_out(url)
         with WyrdSaver.from_conn_string(url) as saver:
             saver.setup()
         yield url_database(url)

