@@ -227,6 +227,15 @@ def test_a_list_of_which_every_entry_is_reworded() -> None:
     assert [todo.id for todo in story.state.todos] == ids
 
 
+def test_todos_are_reworded_between_the_same_neighbours() -> None:
+    """What stands between two entries that stayed is looked for there, not elsewhere."""
+    story = Story()
+    story(plan("write the first chapter", "stays", "write the other chapter"))
+    ids = [todo.id for todo in story.state.todos]
+    story(plan("write the other chapter now", "stays", "write the first chapter now"))
+    assert [todo.id for todo in story.state.todos] == ids
+
+
 def test_an_insertion_is_one_event() -> None:
     """A list that grew in its middle is one event."""
     story = Story()
@@ -237,6 +246,8 @@ def test_an_insertion_is_one_event() -> None:
     assert event["body"] == {"content": "last"}
     story(plan("aaaa", "nnnn", "bbbb"))
     assert [content for content, _ in story.plan] == ["aaaa", "nnnn", "bbbb"]
+    events = story(plan("aaaa", "nnnn", "bbbb", "cccc", "dddd"))
+    assert [each["body"] for each in events] == [{"content": "cccc"}, {"content": "dddd"}]
 
 
 def test_trackers_do_not_disturb_each_other() -> None:
