@@ -15,6 +15,7 @@ from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.storage.tables import CHECKPOINTS
 from tests.conftest import Backend
+from tests.damage import Rows
 from tests.handmade import config, put
 from tests.outside import raw, tables
 from tests.raw_rows import stored
@@ -99,3 +100,19 @@ async def test_what_is_redacted_stays_known_as_damaged(
             if not name.endswith(("wyrd_checkpoints", "wyrd_snapshots", "wyrd_parity")):
                 found = connection.execute(f"SELECT * FROM {name}").fetchall()
                 assert "book table" not in str(found), name
+
+
+async def test_what_is_left_would_build_on_a_row_that_is_missing(
+    durable: Backend, call: Call
+) -> None:
+    """A deletion that can't be done says which checkpoint is missing, and changes nothing."""
+    saver = durable.open()
+    ids = talk(saver)
+    checkpoints = Rows(durable.url, "wyrd_checkpoints")
+    for id in ids[2:5]:
+        checkpoints.run("DELETE FROM {} WHERE id = ?", id)
+    again = durable.open()
+    before = again.get_tuple(config("t"))
+    with pytest.raises(CheckpointDamaged, match=ids[4]):
+        await call(again, "delete_for_runs", ["run-1"])
+    assert again.get_tuple(config("t")) == before

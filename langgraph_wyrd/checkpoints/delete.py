@@ -24,7 +24,7 @@ from langgraph_wyrd.checkpoints.advance import advanced
 from langgraph_wyrd.checkpoints.cache import Thread, new_writer
 from langgraph_wyrd.checkpoints.lookup import thread_of, thread_row
 from langgraph_wyrd.checkpoints.read import headed, lineage, not_stored
-from langgraph_wyrd.checkpoints.restore import checked, delta_of, metadata_at, restore
+from langgraph_wyrd.checkpoints.restore import checked, damaged, delta_of, metadata_at, restore
 from langgraph_wyrd.codec.delta import operation
 from langgraph_wyrd.codec.payload import Delta, pack_delta
 from langgraph_wyrd.codec.values import Codec
@@ -354,6 +354,9 @@ class Deletion:
                 before = yield from path.find(
                     self.dialect, thread.thread_id, each.ns, built_on, writes=False
                 )
+                if not before.path:
+                    what = f"checkpoint {given(built_on)}, which it is to build on, is missing"
+                    raise damaged(row, what)
             changes["built_stamp"] = None if before is None else before.path[0].stamp
             changes["delta"], held = between(codec, before, found)
             if state is not None:
