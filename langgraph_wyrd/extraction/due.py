@@ -50,7 +50,7 @@ def due(view: View) -> list[Due]:
             node = entry(view.seen)
             if _newer(view, node, name):
                 nodes.add(node)
-    if isinstance(sends, Sequence):
+    if sends and isinstance(sends, Sequence):
         found += [
             Due(send.node, index) for index, send in enumerate(sends) if hasattr(send, "node")
         ]
