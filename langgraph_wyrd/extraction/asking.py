@@ -243,7 +243,8 @@ def said(text: str) -> Said:
     for number, sentence in enumerate(_first(sentences(words))):
         marked = sentence[-1] in (*MARKS, "吗", "么")
         line = lowered(sentence, tables).strip(ENDS)
-        if len(line) <= _SMALLEST:
+        small = not (much and content)  # whether small words may decide something
+        if small and len(line) <= _SMALLEST:
             line = _TWICE.sub(r"\1", line)
         if not line or not (marked or _SAYS.search(line)):
             continue  # "\U0001f44d"
@@ -257,8 +258,8 @@ def said(text: str) -> Said:
         if not redirect and any(_redirects(each, line) for each in tables):
             redirect = True
             withdraws = _WITHDRAWS.match(line) is not None
-        plain = much and content and not (marked or WH.match(line))
-        if plain and not any(_wishes(each, line) for each in tables):
+        tells = not (small or marked or WH.match(line))
+        if tells and not any(_wishes(each, line) for each in tables):
             continue
         kinds = [_kind(*each, line, marked) for each in zip(tables, thankful, strict=True)]
         for kind in _KINDS:  # where languages disagree, the one that says least
