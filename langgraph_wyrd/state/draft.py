@@ -177,9 +177,7 @@ class Context(Items[ContextItem]):
             self.items[held.id] = _changed(held, event.body, {"changed_at": at.ts})
 
     def drop(self, event: Event, at: Moment) -> None:
-        held = self.items.pop(event.item, None)
-        if held is not None:
-            self.keys.pop(held.key, None)
+        self.items.pop(event.item, None)
 
     def done(self) -> tuple[ContextItem, ...]:
         return tuple(self.items.values())
