@@ -40,6 +40,7 @@ from tests.odd_values import (
     checkpoint,
 )
 from tests.outside import raw, tables
+from tests.sealed import Own
 from tests.stored_sizes import prose
 
 # WYRD_MORE=20 runs the property that many times longer, on examples of its own.
@@ -296,6 +297,25 @@ def test_an_appended_list_is_one_edit(count: int, more: int) -> None:
     assert fresh_places(made, mark, mark_after) == [*range(count, count + more)]
     assert mark_after == operation(codec, None, after, "c")[1]._replace(size=mark_after.size)
     assert mark == operation(codec, None, before, "c")[1]  # a write that fails goes on from it
+
+
+def test_what_is_new_in_a_list_that_is_stored_whole() -> None:
+    """A serde of the user's own has its values stored whole; which elements are new is known."""
+    codec = Codec(Own())
+    before = [HumanMessage(f"m{n}", id=str(n)) for n in range(3)]
+    made, mark = operation(codec, None, before, "c")
+    assert made is not None
+    assert (made[0], fresh_places(made, None, mark)) == ("w", [0, 1, 2])
+    for after, places in (
+        ([*before, HumanMessage("more", id="3")], [3]),
+        ([before[0], HumanMessage("other", id="1"), before[2]], [1]),
+        (before[1:], []),
+        ([1, 2], None),
+        ("text", None),
+    ):
+        made, mark_after = operation(codec, mark, after, "c")
+        assert made is not None
+        assert fresh_places(made, mark, mark_after) == places
 
 
 def test_many_edits_are_one() -> None:
