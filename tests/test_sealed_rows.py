@@ -11,7 +11,7 @@ import pytest
 
 from langgraph_wyrd import errors
 from langgraph_wyrd.storage.encryption import HIDDEN, UNREADABLE, Locked, Sealer
-from langgraph_wyrd.storage.rows import summed, unsound
+from langgraph_wyrd.storage.rows import SEALED, summed, unsound
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
     CONTEXT,
@@ -25,8 +25,8 @@ from langgraph_wyrd.storage.tables import (
     Table,
 )
 from tests.conftest import Backend
-from tests.damage import at, talk
-from tests.handmade import checkpoint, put
+from tests.damage import Rows, at, talk
+from tests.handmade import checkpoint, config, put
 from tests.marked_words import plant, stored_text
 from tests.raw_rows import replace, store, stored
 from tests.sealed import ENCRYPTED, checkpoint_id, made_up, ring, sealer_of, whole
@@ -349,3 +349,23 @@ def test_rows_are_verified_without_keys(durable: Backend, sealing: dict[str, Any
     with durable.open(**sealing) as saver:
         assert whole(saver, "t") == before
         assert saver.verify().ok
+
+
+def test_damage_does_not_make_a_plain_store_look_encrypted(
+    durable: Backend, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A row whose first byte becomes the mark of what is sealed is damaged, and no other row is the
+    worse for it."""
+    saver = durable.open()
+    for thread in "tu":
+        parent = put(saver, thread, {"log": ["a"]})
+        put(saver, thread, {"log": ["a", "b"]}, parent=parent)
+    before = [saver.get_tuple(config(thread)) for thread in "tu"]
+    checkpoints = Rows(durable.url, "wyrd_checkpoints")
+    for row in (one for one in stored(durable.url, CHECKPOINTS) if one.parent is None):
+        delta = bytes((SEALED,)) + bytes(row.delta)[1:]
+        checkpoints.run("UPDATE {} SET delta = ? WHERE id = ?", delta, row.id)
+    again = durable.open()
+    assert [again.get_tuple(config(thread)) for thread in "tu"] == before
+    assert "encrypted" not in caplog.text
+    assert again.verify().ok

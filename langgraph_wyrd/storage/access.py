@@ -127,6 +127,8 @@ class Access:
             elif sealer is not None and sealer is not self._locked:
                 marked = self._admit_serde(sealer, connection, known, beginnings)
             else:
+                if not known and any(map(_is_sealed, beginnings)):  # or damage made it look so
+                    beginnings = connection.read(_sound_beginnings()) or beginnings
                 self._lock(known, beginnings)
             if marked is not None:
                 with suppress(ReadOnlyDatabase):  # then nothing is written with it either
@@ -258,6 +260,17 @@ def _is_sealed(data: bytes) -> bool:
 
 def _asked(step: Any) -> Script[Any]:
     return (yield step)
+
+
+def _sound_beginnings() -> Script[list[bytes]]:
+    """The same of rows that are as they were stored."""
+    found = []
+    for table, name in _SAMPLES:
+        for row in (yield from fetch(table, f"LIMIT {_SAMPLE}")):
+            held = getattr(row, name)
+            if isinstance(held, bytes) and not unsound(table, row):
+                found.append(held)
+    return found
 
 
 def _opens_any(sealer: Sealer) -> Script[bool]:
