@@ -63,18 +63,14 @@ class Answers(Requests):
             source = self._source("answer", message)
             self._settle(self.requests, "answered", source, "replies", greeted)
         about = " ".join(each.text for each in self.requests) if form in OPEN else ""
-        if form == "asks" and turn.leave and self._is_more(turn, about):
-            form = "offers"
-        elif form == "offers" and self.requests:
+        if form == "offers" and self.requests:
             if turn.progress == "refuses":
                 form = "instead"
             elif turn.progress == "begins" or any(each.form == ASIDE for each in self.requests):
                 form = "asks"  # what was asked back is answered, what is wanted is not
             elif self._is_more(turn, about):
                 pass
-            elif not (turn.done or (turn.long and self._worked_on(turn, about))) and (
-                not self._is_extra(turn, about)
-            ):
+            elif not (turn.done or self._is_extra(turn, about)):
                 form = "asks"
         if turn.leaves and self.requests and self._is_left_to_them(message.text):
             form = "asks"
@@ -106,8 +102,6 @@ class Answers(Requests):
                 asked = [each for each in self.requests[1:] if asking.is_question(each.text)]
                 self._settle(self.requests, "answered", source, "replies", asked)
             return
-        if form == "courtesy" and turn.bare and self.aim:
-            return  # "you're welcome" answers nothing
         outcome = DELIVERED if turn.long else "answered"
         self._answers(message, "refused" if turn.progress == "refuses" else outcome)
 
@@ -118,12 +112,6 @@ class Answers(Requests):
         if turn.long and asking.asks_to_know(about):
             return True
         return all(asking.only_asks(each.text) for each in self.requests)
-
-    def _worked_on(self, turn: speech.Turn, about: str) -> bool:
-        """Whether many words can be the end of what was asked for: they tell, or follow a call."""
-        if asking.asks_to_know(about):
-            return True
-        return not share(turn.text, about)
 
     def _calls_since(self, request: Waiting) -> list[OpenLoop]:
         """The tool calls of the state before that were made since a request."""
@@ -151,8 +139,7 @@ class Answers(Requests):
         """Whether an agent's words are the text that was asked for."""
         if not (turn.informs and asking.asks_for_words(request.text)):
             return False
-        shown = is_letter(text) or speech.is_list(text)
-        return shown or not (speech.addresses(turn.text) or speech.reports(text))
+        return is_letter(text) or speech.is_list(text)
 
     def _answers_some(self, message: Message, turn: speech.Turn) -> None:
         """Of several requests, those that are answered before others are begun."""
@@ -210,8 +197,6 @@ class Answers(Requests):
     @staticmethod
     def _is_extra(turn: speech.Turn, about: str) -> bool:
         """Whether an offer goes beyond what was asked for, which is answered."""
-        if share(turn.text, about):
-            return False
         if turn.also:
             return True
         return turn.informs and bool(stems(turn.text)) and asking.asks_to_know(about)
@@ -222,17 +207,10 @@ class Answers(Requests):
             return False
         if len(turn.text) <= _BARE or not stems(turn.text):
             return False  # "shall I go on?" is about the work itself
-        if turn.informs and all(asking.only_asks(each.text) for each in self.requests):
-            return True
         called = self._called_since(self.requests[0])
-        deed = turn.informs and any(map(_DEED.search, called))
-        if deed and not turn.leave:
+        if turn.informs and any(map(_DEED.search, called)):
             return True
-        more = not stems(turn.text) <= stems(about)
-        if deed and more and len(called) >= len(asking.parts(about)):
-            return True
-        looked = bool(called) and not any(map(_DEED.search, called))
-        told = turn.done or ((turn.long or looked) and asking.asks_to_know(about))
+        told = turn.done or (bool(called) and asking.asks_to_know(about))
         return told and not share(turn.text, about)
 
     def _answers(self, message: Message, outcome: str) -> None:

@@ -27,13 +27,6 @@ _SMALLEST = 90  # characters: a longer sentence says something of its own
 _FEW = 3  # words
 
 
-def approves(question: str) -> bool:
-    """Whether a question asks leave to go on."""
-    line = question.lower()
-    tables = languages(question[:400])
-    return any(each.APPROVAL.search(lowered(line, tables)) for each in tables)
-
-
 @lru_cache(maxsize=64)
 def is_question(text: str) -> bool:
     """Whether a person asks for knowledge, and not for something to be done."""

@@ -16,31 +16,22 @@ from langgraph_wyrd.extraction.sentences import (
     plain,
     sentences,
 )
+from langgraph_wyrd.extraction.words import en
 
 _MOST = 40  # sentences
 _READ = 2000  # characters at the beginning of what a person said
 
-_NOD = (
-    r"okay|ok|o\.k|great|good|perfect|excellent|awesome|wonderful|amazing|fantastic|lovely|super"
-    r"|cool|nice|fine|alright|all right|right|correct|sure(?: thing)?|yes|yeah|yep|yup|ya|ye"
-    r"|of course|absolutely|definitely|certainly|exactly|indeed|wow|oh|ah|hm+|um+|uh|well"
-    r"|i see|i understand|understood|got it|gotcha|good to know|that's it|no problem"
-    r"|hi(?: there)?|hello(?: there)?|hey(?: there)?|good (?:morning|afternoon|evening|day)"
-    r"|greetings|dear \w+|sir|madam"
-    r"|(?:that|this|it|that one|this one|which|they|those|these)?(?:'s|'ll| is| are| will| would"
+_SOUNDS = (
+    r"(?:that|this|it|that one|this one|which|they|those|these)?(?:'s|'ll| is| are| will| would"
     r"| does| that)?(?: be)?(?: all| very| really| just| quite| pretty)* ?(?:sounds?|looks?|seems?"
     r"|works?|good|great|fine|perfect|awesome|nice|ok|okay|cool|right|correct|amazing|wonderful"
     r"|excellent|lovely|it does|do)(?: like a plan)?(?: good| great| fine| perfect| nice| awesome"
     r"| right| amazing| interesting| ok| okay)?(?: to me| for me| with me| then| for us| too)*"
 )
-_THANKS = (
-    r"(?:many |much )?thanks?(?: you)?(?: very| so| again| ever)*(?: much| a lot| a bunch| a ton"
-    r"| a million| again)*(?: for (?:all )?(?:that|this|it|everything|the \w+|your \w+|\w+ing"
-    r"(?: me| that| it)?)(?: of that)?)?|thx|ty|cheers|(?:much |really )?appreciated?"
-    r"|i (?:really )?appreciate (?:it|that|your help|the help)"
+_LINKS = (
+    "please|so|and|but|or|yet|then|now|right now|for now|also|too|just|first|next|dear \\w+|sir"
 )
-_LINKS = "please|so|and|but|or|yet|then|now|right now|for now|also|too|just|first|next"
-_OPEN = late(rf"[\s,;:.!-]*(?:(?:{_NOD}|{_THANKS}|{_LINKS})(?!\w)[\s,;:!-]*)*")
+_OPEN = late(rf"[\s,;:.!-]*(?:(?:{_SOUNDS}|{en.NODS}|{en.THANKS}|{_LINKS})(?!\w)[\s,;:!-]*)*")
 _WAIT = late(r"(?:(?:oh|ah|hm+|wait|hold on|hang on|actually)\b[\s,;.!-]*)+")
 _NO = late(
     r"(?:no|nope|nah|not|wrong|wait|hold on|actually|maybe|perhaps|sorry|although|though|but"
@@ -56,21 +47,6 @@ _LATER = late(  # what was asked is put off
     r"|first,? (?:can|could|i)|different question|change of plans?|on second thought"
     r"|scratch that)(?!\w)"
 )
-_DO = either(
-    "add|adjust|analy[sz]e|apply|arrange|ask|assign|back up|bring|book|build|buy|calculate|call"
-    "|cancel|change|clean|close|compare|compile|compute|configure|connect|convert|copy|create"
-    "|debug|delete|deploy|describe|design|develop|do|download|draft|draw|edit|email|enable"
-    "|disable|estimate|evaluate|expand|explain|export|extend|extract|fetch|file|fill|find|fix"
-    "|format|generate|get|give|go ahead|grab|hear|help|implement|import|improve|include"
-    "|install|integrate|investigate|issue|join|launch|list|listen|load|locate|look|make|measure"
-    "|merge|message|modify|monitor|move|open|optimi[sz]e|order|organi[sz]e|outline|parse|pay"
-    "|pick|plan|play|post|prepare|print|process|produce|proceed|publish|pull|purchase|push|put"
-    "|read|recommend|refactor|refund|register|remind|remove|rename|repair|replace"
-    "|report|request|reschedule|research|reserve|reset|resolve|restart|return|review|rewrite"
-    "|run|save|schedule|search|secure|see|send|set|share|show|sign|simplify|solve|sort|start"
-    "|stop|submit|subscribe|suggest|summari[sz]e|switch|take|teach|test|track|transfer"
-    "|translate|travel|turn|update|upgrade|upload|use|validate|view|visit|walk me|watch|write"
-)
 _TELL = either("tell", "know", "say", "check", "confirm", "verify", "learn", "see (?:if|what|how)")
 _ALSO = r"(?: also| really| just| now| still| then| kindly| please| possibly| maybe| currently)*"
 _TO_DO = late(  # asks for something to be done
@@ -81,7 +57,7 @@ _TO_DO = late(  # asks for something to be done
     r"|have to|gotta|planning|thinking (?:of|about)|searching|seeking|wanna|wondering if you)"
     rf"|(?:i|we)(?:'d| would){_ALSO} like|(?:it's |now it's )?time to|to (?:book|get|find|buy)"
     r"|it would be (?:\w+ )?(?:great|nice|good|awesome|cool|helpful|lovely) (?:to|if)"
-    rf"|(?:let's|let us|lets)|help(?: me| us)|{_DO}|tell me|check|(?:is|would) it (?:be )?possible"
+    rf"|(?:let's|let us|lets)|help(?: me| us)|{en.VERBS}|tell me|(?:is|would) it (?:be )?possible"
     r"|do you think|would you mind|are you able|is there (?:any|a) way|go ahead"
     r"|what i (?:want|need)|my (?:goal|task|aim|next)|next(?: up)?,"
     r"|i'm (?:going|heading|traveling|travelling) to|back to"

@@ -127,8 +127,7 @@ class Requests(Owed):
         asks_back = waited and any(map(asking.is_interrogative, said.questions))
         if waited and (said.wish or asks_back) and len(line) > _PLEASE:
             # It says more than the answer, and is no short talk about what was found.
-            answers = said.adds or said.agrees or said.denies
-            anew = anew or (not answers and (self.used_tools or not may_be_english(own)))
+            anew = anew or self.used_tools or not may_be_english(own)
         if heard.told and heard.asks and not said.adds:
             self._settle(self.requests, "answered", source, "replies")
             anew = True
@@ -141,7 +140,7 @@ class Requests(Owed):
         elif waited:
             if said.adds:
                 self._ask(heard)
-            elif asks_back and not said.agrees:
+            elif asks_back:
                 self._ask(heard, aside=True)
             elif wants_now():
                 self._settle(self.requests, "replaced", source, "replies")
@@ -152,8 +151,7 @@ class Requests(Owed):
         elif not (heard.asks or wants_now()):
             return  # it goes on with what they said before
         elif any(share(line, each.text) for each in self.requests) or (
-            said.wish
-            and not (said.questions or asking.adds(message.text))
+            not (said.questions or asking.adds(message.text))
             and not self._agent_spoke_last(place, fresh)  # in the middle of its work
         ):
             self._settle(self.requests, "replaced", source, "replies")
@@ -170,8 +168,6 @@ class Requests(Owed):
         surely = heard.asks or said.withdraws or not heard.waited or not may_be_english(text)
         if said.redirect and surely and not (heard.waited and said.agrees):
             return True
-        if said.denies and asking.approves(heard.asked) and not may_be_english(text):
-            return True  # "no, list them first"
         if not (heard.waited and said.agrees):
             return False
         if heard.form == "instead":  # a yes that says anew what is wanted
@@ -223,7 +219,7 @@ class Requests(Owed):
                 self._opens("request", message.id, shown, source)
                 self._aims(message, line, source)
         elif said.farewell and not (said.proceed and not said.firm):
-            given_up = said.firm or said.thanks or not self.requests or asking.approves(asked)
+            given_up = said.firm or said.thanks
             over = bool(self.requests) and all(each.form == REST for each in self.requests)
             if (waited and given_up) or (over and said.firm):
                 self._calls_off(source)

@@ -43,13 +43,11 @@ class Turn(NamedTuple):
     progress: Progress = "answers"  # of the work, where nothing is asked
     done: bool = False  # whether they report something as done
     also: bool = False  # whether what they offer comes on top
-    bare: bool = False  # whether nothing but courtesies is said
     informs: bool = False  # whether it states something besides an offer
     long: bool = False  # whether they hand over more than a few sentences: code, a list, a report
     told: str = ""  # where something is begun: what is not, and what is
     next: str = ""
     numbers: frozenset[int] = frozenset()  # of a numbered list
-    leave: bool = False  # whether all that they ask is leave to go on
     leaves: bool = False  # whether they leave it to the person what, or whether
 
 
@@ -94,8 +92,7 @@ def turn(text: str) -> Turn:
     offers: list[str] = []
     eased: list[str] = []
     lines: list[str] = []  # what only tells
-    courtesy = offering = False
-    offered = ""  # the last offer that asks nothing
+    courtesy = False
     last_mark = max((n for n, each in enumerate(said) if each[-1] in MARKS), default=-1)
     lower = bool(tables) and tables[0].cjk
     coded = "```" in text
@@ -119,10 +116,6 @@ def turn(text: str) -> Turn:
             lines.append(line)  # so far from the end a demand is no question
             continue
         form = _form(sentence, line, tables)
-        if form in ("asks", "proposes") and offering and not _speaks_to(line, tables):
-            form = "offers"  # one more of what is offered: "Or a chart of it?"
-        in_passing = form == "courtesy" and any(each.OFFERS.search(line) for each in tables)
-        offering = form == "offers" or in_passing
         if form == "tells" and place + 1 == len(said) and _is_bare(words, sentence):
             form = _bare_form(line, tables)
         if form == "tells" and eased and said[place - 1] is eased[-1] and _begins_in(line, tables):
@@ -132,17 +125,6 @@ def turn(text: str) -> Turn:
         elif form == "courtesy":
             courtesy = True
             eased.append(sentence)
-            if in_passing:
-                offered = sentence
-            if sentence[-1] not in MARKS and any(each.DONE.search(line) for each in tables):
-                lines.append(line)  # "It is booked, have a nice trip!"
-            elif any(
-                each.CONDITIONS.match(line)
-                and not each.COURTESY.search(line)
-                and not each.OFFERS.search(line)
-                for each in tables
-            ):
-                lines.append(line)  # "if it fails again, restart it"
         elif form == "offers":
             offers.append(sentence)
         else:
@@ -171,10 +153,8 @@ def turn(text: str) -> Turn:
     if asks or proposes:
         informs = any(beyond_nods(each, line) for line in lines for each in tables[:1])
         form = "asks" if asks else "proposes"
-        leave = bool(asks) and not proposes and all(_asks_leave(each, tables) for each in asks)
-        done = leave and _is_over(said[0], tables)
         text = " ".join((*asks, *proposes))
-        return Turn(form, text, done=done, informs=informs, long=long, leave=leave)
+        return Turn(form, text, informs=informs, long=long)
     # What was announced before code is done in it.
     after = after_code.strip() if coded else words
     progress: Progress = "answers"
@@ -204,14 +184,12 @@ def turn(text: str) -> Turn:
         told = " ".join(line for line, work in zip(lines, goes, strict=True) if not work)
         following = " ".join(line for line, work in zip(lines, goes, strict=True) if work)
     leaves = progress == "answers" and _leaves(said[-1], tables, len(text) <= _LONG, courtesy)
-    if not courtesy:
-        numbers = frozenset(map(int, _NUMBER.findall(text)))
-        return Turn(
-            "tells", "", progress, long=long, told=told, next=following, numbers=numbers,
-            leaves=leaves,
-        )  # fmt: skip
-    bare = not any(beyond_nods(each, line) for line in lines for each in tables[:1])
-    return Turn("courtesy", offered, progress, long=long, bare=bare, leaves=leaves)
+    if courtesy:
+        return Turn("courtesy", "", progress, long=long, leaves=leaves)
+    numbers = frozenset(map(int, _NUMBER.findall(text)))
+    return Turn(
+        "tells", "", progress, long=long, told=told, next=following, numbers=numbers, leaves=leaves
+    )
 
 
 def _demand(words: str, tables: tuple[Tables, ...]) -> str:
@@ -248,35 +226,6 @@ def _speaks_to(line: str, tables: tuple[Tables, ...]) -> bool:
     if _MINE.search(lead) and _BULLET.match(line) is None:
         return True  # "before I delete it: is there a copy?"
     return any(each.YOU.search(clause) for each in tables)
-
-
-def _asks_leave(question: str, tables: tuple[Tables, ...]) -> bool:
-    """Whether a question asks whether to do a thing, and for nothing that only they know."""
-    line = lowered(question, tables)
-    if _PERMISSION.match(line) or any(
-        each.OR.search(line) or _asks_which(each, line) for each in tables
-    ):
-        return False
-    return question[-1] in MARKS and any(
-        each.APPROVAL.search(line) or each.OFFERS.search(line) for each in tables
-    )
-
-
-def _asks_which(tables: Tables, line: str) -> bool:
-    found = None if tables.cjk else tables.WH.match(line)
-    return found is not None and " " not in found.group()
-
-
-_PERMISSION = late(  # what it may not do unasked
-    r"(?:may|darf|puedo|puis-je|posso|mag)\b|允许|可以让我"
-)
-
-
-def _is_over(first: str, tables: tuple[Tables, ...]) -> bool:
-    """Whether a turn begins with the word that all is done: "Done.", "C'est fait !"."""
-    return len(first.split()) <= 2 and any(
-        each.DONE.search(lowered(first, tables)) for each in tables if not each.cjk
-    )
 
 
 def _leaves(last: str, tables: tuple[Tables, ...], short: bool, courtesy: bool) -> bool:
@@ -529,15 +478,6 @@ def _is_up_to_them(tables: Tables, line: str) -> bool:
         return True
     # who knows whether it ever is so
     return bool(tables.CONDITIONS.search(line)) and not tables.SOON.search(line)
-
-
-def addresses(question: str) -> bool:
-    """Whether a question speaks to somebody, or of the agent itself."""
-    tables = languages(question[:400])
-    line = lowered(question, tables)
-    return not tables or any(
-        table.search(line) for each in tables for table in (each.YOU, each.APPROVAL, each.OFFERS)
-    )
 
 
 _LEFT_TO_THEM = late(  # "nebula or star drift", "that's twenty dollars ok"

@@ -236,6 +236,22 @@ REDIRECT = (
     r"(?<!sooner )\brather than\b",
     r"^hang on\b",
 )
+# What people ask to have done; `intentions` knows them, too.
+VERBS = (
+    r"add|adjust|analy[sz]e|apply|arrange|ask|assign|back up|book|bring|build|buy|calculate|call|"
+    r"cancel|change|check|clean|close|compare|compile|compute|configure|connect|convert|copy|"
+    r"create|debug|delete|deploy|describe|design|develop|disable|download|draft|draw|edit|"
+    r"email|enable|estimate|evaluate|expand|explain|export|extend|extract|fetch|file|fill|find|"
+    r"fix|format|generate|get|give|go ahead|grab|hear|help|implement|import|improve|include|"
+    r"install|integrate|investigate|issue|join|launch|list|listen|load|locate|look|make|measure|"
+    r"merge|message|migrate|modify|monitor|move|open|optimi[sz]e|order|organi[sz]e|outline|parse|"
+    r"pay|pick|plan|play|plot|post|prepare|print|proceed|process|produce|publish|pull|purchase|"
+    r"push|put|read|recommend|refactor|refund|register|remind|remove|rename|repair|replace|report|"
+    r"request|reschedule|research|reserve|reset|resolve|restart|return|review|rewrite|run|save|"
+    r"schedule|search|secure|see|send|set|share|show|sign|simplify|solve|sort|start|stop|submit|"
+    r"subscribe|suggest|summari[sz]e|switch|take|teach|test|track|transfer|translate|travel|turn|"
+    r"update|upgrade|upload|use|validate|verify|view|visit|walk me|watch|write"
+)
 WISHES = (
     r"(?:can|could|would|will) (?:you|we|i|u)\b",
     r"(?:please|pls|plz) \w+",
@@ -243,12 +259,7 @@ WISHES = (
     r"(?:i|we) (?:want|need) (?:you )?to\b",
     r"(?:let's|lets) (?!see\b)\w+",
     r"(?:help|show|tell|give|explain to|send|find|get|make|write) (?:me|us)\b",
-    r"(?:add|build|calculate|change|check|compare|compute|convert|create|debug|delete|deploy|"
-    r"design|draft|explain|export|extract|fetch|find|fix|generate|implement|install|investigate|"
-    r"list|make|merge|migrate|move|optimi[sz]e|plot|prepare|refactor|remove|rename|replace|"
-    r"research|review|rewrite|run|schedule|search|send|show|sort|summari[sz]e|test|translate|"
-    r"update|upload|use|write|look (?:at|into|up)|turn|put|set|book|cancel|order|transfer|verify|"
-    r"analy[sz]e)\b (?!(?:it|them|that|one)?\W*$)",
+    rf"(?:{VERBS})\b (?!(?:it|them|that|one)?\W*$)",
 )
 CONDITIONS = (
     r"^(?:once|if|when|whenever|as soon as|after|unless|should) (?:you|i have|we have|your|"
