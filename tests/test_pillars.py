@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from langgraph_wyrd.state.draft import (
@@ -40,7 +40,7 @@ from langgraph_wyrd.state.model import (
     WorkingState,
 )
 from langgraph_wyrd.state.namespaces import join
-from langgraph_wyrd.state.pending import advance, overlaid
+from langgraph_wyrd.state.pending import advance, along, overlaid
 from langgraph_wyrd.state.status import with_status
 from tests.facts import (
     Mood,
@@ -73,6 +73,29 @@ def test_replay_is_fold(story: list[list[Fact]]) -> None:
     for n, events in enumerate(ledger):
         state = replay(state, through_json(events), moment(n))
         assert state == states[n + 1]
+
+
+FORGOTTEN = [  # a step forgets the first four of these, so they are not back when others are
+    [plan(*(f"matter {n}" for n in range(20)))],
+    [plan()],
+    [plan(*(f"matter {n}" for n in range(10, 15)))],
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(stories)
+@example(FORGOTTEN)
+def test_a_path_is_replayed_as_its_steps(story: list[list[Fact]]) -> None:
+    """All at once, as one by one: what a step ends, or does not keep, is not there in the next."""
+    _, ledger = folded(story)
+    path = [(moment(n), events, ()) for n, events in enumerate(ledger)]
+    state, seen_then, seen_now = WorkingState(thread_id="t"), [], []
+    for at, events, _ in path:
+        state = replay(advance(state, (), at), events, at)
+        seen_then.append(state)
+    assert along(WorkingState(thread_id="t"), path, seen_now.append) == state
+    assert seen_now == [overlaid(each, ()) for each in seen_then]
+    assert along(WorkingState(thread_id="t"), path) == state
 
 
 @settings(max_examples=60, deadline=None)
