@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 import random
+from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.state.model import Todo, WorkingState
-from langgraph_wyrd.storage.tables import CHECKPOINTS, SNAPSHOTS
+from langgraph_wyrd.storage.tables import CHECKPOINTS, JOURNAL, SNAPSHOTS
 from tests.conftest import Backend
-from tests.damage import garbled
+from tests.damage import Rows, garbled
 from tests.handmade import config, put
 from tests.programs import states_of
 from tests.raw_rows import replace, stored
@@ -101,3 +102,36 @@ def test_a_snapshot_is_read_where_nothing_before_it_can_be(durable: Backend, way
     else:
         put(saver, "t", {"messages": [HumanMessage("more", id="more")]}, parent=ids[-1])
     assert len(todos_of(durable.open().thread("t").working_state(at=ids[-1]))) == STEPS
+
+
+def deciding(saver: WyrdSaver) -> list[str]:
+    """A thread whose agent decides something in each step; the ids of its checkpoints."""
+    said: list[Any] = []
+    ids, parent = [], None
+    for step in range(8):
+        args = {"decision": f"use {step}", "id": f"d{step}"}
+        call = {"name": "note_decision", "args": args, "id": f"call-{step}"}
+        said += [
+            AIMessage("", id=f"a{step}", tool_calls=[call]),
+            ToolMessage("Noted.", id=f"t{step}", tool_call_id=f"call-{step}"),
+        ]
+        parent = put(saver, "t", {"messages": [*said]}, parent=parent)
+        ids.append(parent["configurable"]["checkpoint_id"])
+    return ids
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_was_decided_at_a_checkpoint_that_is_lost(durable: Backend, count: int) -> None:
+    """Its journal rows stay: nothing else says what the agent decided there."""
+    saver = durable.open()
+    ids = deciding(saver)
+    decided = [row.item for row in stored(durable.url, JOURNAL)]
+    assert len(decided) == 8
+    rows = Rows(durable.url, "wyrd_checkpoints")
+    for id in ids[-count:]:
+        rows.run("DELETE FROM {} WHERE id = ?", id)
+    again = durable.open()
+    again.reextract()
+    assert sorted(row.item for row in stored(durable.url, JOURNAL)) == sorted(decided)
+    state = durable.open().thread("t").working_state()
+    assert len([loop for loop in state.loops if loop.kind == "decision"]) == 8

@@ -39,6 +39,7 @@ from langgraph_wyrd.state.events import Event, Moment, is_kept
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.pending import moment_of
 from langgraph_wyrd.storage.names import given
+from langgraph_wyrd.storage.parity import LAST
 from langgraph_wyrd.storage.rows import fetch, insert, replace_row, summed
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
@@ -99,26 +100,33 @@ class _Reading:
     strict: bool
     spaces: OrderedDict[Place, Namespace] = field(default_factory=OrderedDict)
     declared: dict[str, list[Entry]] = field(default_factory=dict)
+    again: dict[Place, list[Entry]] = field(default_factory=dict)  # by puts, which read it again
     meta: Mapping[str, Any] = field(default_factory=dict)  # of the checkpoint that is read
 
     def all(self) -> Script[None]:
         key = self.thread.key
+        if self.strict:
+            yield from read.present(key, "", LAST)
+        places = _ordered((yield Query(_PLACES, (key,))))
+        there = frozenset(places)
         spaces: dict[str, list[Any]] = {}
         for row in (yield from fetch(JOURNAL, thread=key)):
             spaces.setdefault(row.ns, []).append(row)
-        over = []
         for ns, rows in spaces.items():
-            made = journal.entries(self.codec, rows)
-            self.declared[ns] = [entry for entry in made if not entry.read]
-            over += [(key, entry.seq, entry.said_at) for entry in made if entry.read]
-        if over:  # what puts read out of tool calls is read again
-            yield Command(_READ_AGAIN, over)
-        for ns, id in _ordered((yield Query(_PLACES, (key,)))):
+            held = self.declared[ns] = []
+            for entry in journal.entries(self.codec, rows):
+                place = ns, entry.said_at or ""
+                if entry.read and place in there:  # it is read again
+                    self.again.setdefault(place, []).append(entry)
+                else:
+                    held.append(entry)
+        for ns, id in places:
             try:
                 yield from self._one(ns, id)
             except CheckpointDamaged as error:
                 if self.strict:
                     raise
+                self.declared.setdefault(ns, []).extend(self.again.pop((ns, id), ()))
                 logger.warning(
                     "thread %r: the working state at %s can't be read again: %s",
                     given(self.thread.thread_id), given(id), error,
@@ -131,10 +139,12 @@ class _Reading:
         _, own, _ = states.events_at(codec, row)
         if any(map(is_kept, own)):
             made = yield from self._loaded(found)
+            yield from self._read_again(ns, id)
             yield from self._in_snapshot(found, made.state)
             self._keep((ns, id), made)
             return
         made, row_, rows = yield from self._put(found, own)
+        yield from self._read_again(ns, id)
         yield from self._in_snapshot(found, made.state)
         if rows:
             yield Command(_INSERT_JOURNAL, rows)
@@ -150,6 +160,12 @@ class _Reading:
             state = self._declared(entry, state, row)
         made.state = state
         self._keep((ns, id), made)
+
+    def _read_again(self, ns: str, id: str) -> Script[None]:
+        """Take away what the put of a checkpoint had read out of tool calls."""
+        if over := self.again.pop((ns, id), ()):
+            key = self.thread.key
+            yield Command(_READ_AGAIN, [(key, entry.seq, entry.said_at) for entry in over])
 
     def _put(self, found: path.Found, own: Sequence[Event]) -> Script[Any]:
         """What the put of a checkpoint said, planned once more: its namespace, row and journal."""
