@@ -408,6 +408,25 @@ def test_a_column_of_the_threads_row(made: Backend, what: str) -> None:
     }
 
 
+@pytest.mark.parametrize("by", ["verify", "get_tuple"])
+def test_a_thread_whose_name_was_changed(made: Backend, by: str) -> None:
+    """Its parity names it: who asks for it is given it, and its row gets its name back."""
+    with made.open() as saver:
+        before = saver.get_tuple(at("u"))
+    threads = Rows(made.url, "wyrd_threads")
+    sound = threads.all("WHERE thread_id = 'u'")
+    assert threads.run("UPDATE {} SET thread_id = 'other' WHERE thread_id = 'u'")
+    saver = made.open()
+    if by == "verify":
+        (found,) = saver.verify(repair=True).findings
+        assert (found.thread_id, found.repaired) == ("u", True)
+        assert found.what == "its thread_id is not what its checkpoints say"
+    assert saver.get_tuple(at("u")) == before
+    assert threads.all("WHERE thread_id = 'u'") == sound
+    assert not threads.all("WHERE thread_id = 'other'")
+    assert not saver.verify().findings
+
+
 @pytest.mark.parametrize("thread_id", ["u", None])
 def test_a_threads_row_that_is_missing(made: Backend, thread_id: str | None) -> None:
     """Its parity names the thread: it is found, and its row is made again with its owner."""
