@@ -38,9 +38,14 @@ async def talk(
 
 
 async def cost(
-    graph: Any, script: Script, turns: int, threads: Sequence[str | None], first: int = 0
-) -> Cost:
-    """CPU of all turns of these chats at once, and wall time of the `first` turns, or of all."""
+    graph: Any, script: Script, turns: int, threads: Sequence[str | None], *words: object,
+    first: int = 0,
+) -> Cost:  # fmt: skip
+    """CPU of all turns of these chats at once, and wall time of the `first` turns, or of all.
+
+    `words` names what is said, which nothing that was measured before has read."""
+    script.chats.clear()
+    scripts = [script.chat(turns, *words, number) for number in range(len(threads))]
     gc.collect()
     first = first or turns
     ended = began = time.perf_counter()
@@ -51,7 +56,8 @@ async def cost(
             ended = time.perf_counter()
 
     cpu = time.process_time()
-    await asyncio.gather(*(talk(graph, script, turns, name, passed) for name in threads))
+    chats = zip(scripts, threads, strict=True)
+    await asyncio.gather(*(talk(graph, each, turns, name, passed) for each, name in chats))
     await asyncio.sleep(BACKGROUND)
     spent = time.process_time() - cpu
     count = len(threads)

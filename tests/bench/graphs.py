@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
@@ -19,9 +20,22 @@ class Script:
     """What everybody says, written before the clock starts."""
 
     def __init__(self, turns: int, *seed: object) -> None:
+        self.seed = seed
+        self.chats: dict[str, Script] = {}  # by the id of the first message
         count = turns * MESSAGES_A_TURN
         self.texts = [prose(CHARACTERS, *seed, n) for n in range(count)]
         self.ids = [identifier(*seed, n) for n in range(count)]
+
+    def chat(self, turns: int, *name: object) -> Script:
+        """The script of one chat of a graph. Each has words of its own, as chats have: what was
+        read once is remembered, and would cost nothing the next time."""
+        made = Script(turns, *self.seed, *name)
+        self.chats[made.id(0)] = made
+        return made
+
+    def of(self, said: Sequence[AnyMessage]) -> Script:
+        """The script of the chat that begins with these messages."""
+        return self.chats.get(said[0].id or "", self)
 
     def human(self, n: int) -> HumanMessage:
         return HumanMessage(self.text(n), id=self.id(n))
@@ -63,14 +77,14 @@ def chat(saver: Any, script: Script) -> Any:
     def model(state: Chat) -> dict[str, Any]:
         said = state["messages"]
         if isinstance(said[-1], HumanMessage):
-            return {"messages": [script.call(len(said))]}
-        return {"messages": [script.answer(len(said))]}
+            return {"messages": [script.of(said).call(len(said))]}
+        return {"messages": [script.of(said).answer(len(said))]}
 
     def tools(state: Chat) -> dict[str, Any]:
         said = state["messages"]
         call = said[-1]
         assert isinstance(call, AIMessage)
-        return {"messages": [script.result(len(said), call)]}
+        return {"messages": [script.of(said).result(len(said), call)]}
 
     def route(state: Chat) -> str:
         last = state["messages"][-1]
@@ -89,7 +103,8 @@ def plain_chat(saver: Any, script: Script) -> Any:
     """A turn is a question and its answer: three checkpoints."""
 
     def model(state: Chat) -> dict[str, Any]:
-        return {"messages": [script.answer(len(state["messages"]))]}
+        said = state["messages"]
+        return {"messages": [script.of(said).answer(len(said))]}
 
     builder = StateGraph(Chat)
     builder.add_node("model", model)
@@ -140,7 +155,8 @@ def deep_agent(saver: Any, script: Script, *, files: int, size: int) -> Any:
         return {"messages": [script.result(len(said), call)], "files": {name: edits[turn]}}
 
     def answer(state: Deep) -> dict[str, Any]:
-        return {"messages": [script.answer(len(state["messages"]))]}
+        said = state["messages"]
+        return {"messages": [script.of(said).answer(len(said))]}
 
     builder = StateGraph(Deep)
     builder.add_node("plan", plan)

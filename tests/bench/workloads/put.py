@@ -56,11 +56,11 @@ def _enters(frame: FrameType) -> bool:
 class Operations:
     """Puts on a thread whose head holds the whole chat."""
 
-    def __init__(self, saver: Any, times: int) -> None:
+    def __init__(self, saver: Any, times: int, words: str) -> None:
         self.saver = saver
         self.count = 0
         # Written beforehand: it would cost more than the call.
-        self.texts = [prose(300, "profile", number) for number in range(times)]
+        self.texts = [prose(300, "profile", words, number) for number in range(times)]
 
     async def load(self) -> None:
         self.head = await self.saver.aget_tuple(THREAD)
@@ -90,13 +90,14 @@ class Operations:
 
 async def run(bench: Bench) -> None:
     turns = bench.scale.short
-    script = Script(turns, "put")
+    script = Script(1, "put")
     for key in bench.savers:
+        said = script.chat(turns, key)
         with Counting() as counting:
             async with bench.subjects(lambda saver: chat(saver, script), [key]) as (subject,):
                 for number in range(turns):
-                    await turn(subject.graph, script, number)
-                operations = Operations(subject.saver, TIMES + 2)
+                    await turn(subject.graph, said, number)
+                operations = Operations(subject.saver, TIMES + 2, key)
                 await operations.load()
                 for _ in range(2):
                     await operations.put()

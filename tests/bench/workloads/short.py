@@ -16,7 +16,7 @@ ALONE = "alone"
 
 async def run(bench: Bench) -> None:
     scale = bench.scale
-    script = Script(max(scale.middle, scale.short), "short")
+    script = Script(1, "short")
     graph = chat(None, script)
     parts = (
         # turns, threads, rounds, turns whose wall time is taken
@@ -63,9 +63,9 @@ async def _chats(
     first: int = 0,
 ) -> Cost:
     if subject is None:
-        return await cost(graph, script, turns, [None] * threads, first)
+        return await cost(graph, script, turns, [None] * threads, ALONE, at, first=first)
     names = [f"{at}-{number}" for number in range(threads)]
-    found = await cost(subject.graph, script, turns, names, first)
+    found = await cost(subject.graph, script, turns, names, subject.key, at, first=first)
     if subject.key == "memory":
         # What it holds would be walked by every garbage collection from now on, everybody's.
         for name in names:

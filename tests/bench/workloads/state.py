@@ -12,7 +12,7 @@ CHATS = {"plain chat": plain_chat, "tool-calling chat": chat}
 
 async def run(bench: Bench) -> None:
     scale = bench.scale
-    script = Script(scale.state_turns, "state")
+    script = Script(1, "state")
     parts = (
         (1, scale.state_turns, scale.state_rounds),
         (scale.state_threads, scale.state_thread_turns, scale.state_crowds),
@@ -21,12 +21,13 @@ async def run(bench: Bench) -> None:
         async with bench.subjects(lambda saver, build=build: build(saver, script)) as subjects:
             ours = [subject for subject in subjects if subject.key in OURS]
             for subject in ours:
-                await cost(subject.graph, script, 3, ["warm"])
+                await cost(subject.graph, script, 3, ["warm"], subject.key, "warm")
             for threads, turns, rounds in parts:
                 for number in range(rounds):
                     for subject in rotated(ours, number):
                         names = [f"{threads}-{number}-{each}" for each in range(threads)]
-                        found = await cost(subject.graph, script, turns, names)
+                        words = name, subject.key, threads, number
+                        found = await cost(subject.graph, script, turns, names, *words)
                         bench.figures.add("state", cpu_of(name, threads), subject.key, found.cpu)
 
 
