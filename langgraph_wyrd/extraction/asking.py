@@ -152,18 +152,10 @@ def parts(text: str) -> tuple[str, ...]:
                 pieces = listed  # "cover umlauts, emoji, the empty string"
         if len(pieces) > 1:
             found += pieces
-        elif first and (not cut[0] or _ADDS.match(pieces[0]) or _is_more(tables[0], pieces[0])):
+        elif first and (not cut[0] or _ADDS.match(pieces[0])):
             found += pieces if found else [first, *pieces]
         first = first or pieces[0]
     return tuple(found)
-
-
-def _is_more(tables: Tables, part: str) -> bool:
-    """Whether a sentence of its own asks for one thing more: "a German version too"."""
-    line = plain_latin(part)
-    if tables.ALSO.search(line) is None:
-        return False
-    return len(line.split()) <= _FEW or tables.wishes(line)
 
 
 def left_over(text: str, told: frozenset[str]) -> bool:
@@ -268,7 +260,7 @@ def said(text: str) -> Said:
             begins = begins or number == 0
         elif kind == "farewell":
             farewell = True
-            firm = firm or len(line.split()) > 2 or (any(t.cjk for t in tables) and len(line) > 4)
+            firm = firm or len(line.split()) > 2
         elif kind == "proceed":
             proceed = True
         elif kind != "nod":
@@ -341,12 +333,7 @@ def _praises(tables: Tables, line: str, thanks: bool) -> bool:
             return False  # "perfect, commit it"
     if tables.MORE.search(rest) or tables.ALSO.search(rest):
         return False
-    rest = rest.strip(ENDS)
-    if not rest:
-        return True
-    after = beyond_nods(tables, rest)
-    if " " not in after:
-        return True
+    after = beyond_nods(tables, rest.strip(ENDS))
     return praised is None or len(after.split()) <= _FEW + 1  # "super! the header is still red"
 
 

@@ -140,8 +140,7 @@ def turn(text: str) -> Turn:
             opens = place == 0 and left < 0 and len(words) - len(sentence) > _SOME
             opens = opens and place != chosen
             aside = opens or (early and (drafted or not _speaks_to(line, tables)))
-            past = coded and sentence[-1] not in MARKS and sentence not in after_code
-            if aside or past:
+            if aside:
                 lines.append(line)  # a question of rhetoric, answered in what follows
             else:
                 (asks if form == "asks" else proposes).append(sentence)
@@ -161,14 +160,10 @@ def turn(text: str) -> Turn:
     if lines:
         if after and _begins(after, lines, tables):
             progress = "begins"
-        else:
-            does = bool(after) and _does(after, lines, tables)
-            if does and len(lines) > _SHORT:
-                progress = "does"  # "I can't do that. … Proceeding without it."
-            elif _refuses("\n".join(lines), tables):
-                progress = "refuses"
-            elif does:
-                progress = "does"
+        elif _refuses("\n".join(lines), tables):
+            progress = "refuses"
+        elif after and _does(after, lines, tables):
+            progress = "does"
     if offers:
         done = any(each.DONE.search(line) for line in lines for each in tables)
         more = (*offers, *eased)
@@ -239,12 +234,7 @@ def _leaves(last: str, tables: tuple[Tables, ...], short: bool, courtesy: bool) 
     return (
         courtesy
         and _MINE.search(line) is not None
-        and any(
-            each.OFFERS.search(line)
-            and not each.COURTESY.search(line)
-            and not each.ALSO.search(line)
-            for each in tables
-        )
+        and any(each.OFFERS.search(line) for each in tables)
     )
 
 
@@ -281,8 +271,6 @@ def _form(sentence: str, line: str, tables: tuple[Tables, ...]) -> Form:
         return _form_in(tables[0], sentence, line, marked)
     for each in tables:
         form = _form_in(each, sentence, line, marked)
-        if each is ENGLISH and form in ("asks", "proposes") and marked:
-            continue  # a mark in a text whose language is not sure: the others decide
         if form != "tells":
             return form
     return "asks" if marked or PLEASE.search(line) else "tells"
@@ -335,14 +323,9 @@ def _form_in(tables: Tables, sentence: str, line: str, marked: bool) -> Form:
     rest = line if tables.cjk else _after_nod(tables, line)
     if tables.CONDITIONS.search(line) and not tables.cjk:
         rest = rest.partition(",")[2].strip()  # what stands behind the condition
-        if not rest:
-            return "tells"
-        if not tables.SOON.search(line) and tables.DEMANDS.search(rest):
-            return "courtesy"  # "should it not suit you, let us know"
     if not demands and (rest == line or not tables.DEMANDS.search(rest)):
         return "tells"
-    begins = tables.BEGINS.search(rest) and not (tables.cjk and line.endswith(("吗", "か")))
-    return "tells" if begins else "asks"
+    return "tells" if tables.BEGINS.search(rest) else "asks"
 
 
 # What an English sentence has that asks, or offers, without a question mark: most have none of it.
@@ -384,8 +367,6 @@ def _form_in_english(sentence: str, line: str, marked: bool) -> Form:
         return form
     if ENGLISH.COURTESY.search(line):
         return "courtesy"
-    if ENGLISH.CONDITIONS.match(line):
-        return "tells"
     return "asks" if ENGLISH.DEMANDS.search(line) else "tells"
 
 
@@ -408,8 +389,6 @@ def _offer(tables: Tables, line: str, marked: bool) -> Form:
 def _begins(words: str, lines: list[str], tables: tuple[Tables, ...]) -> bool:
     """Whether a turn ends with work that is only begun, promised or handed on."""
     ends = _ends(words, lines)
-    if any(line[0] == "@" for line in ends[-1:]):
-        return True  # "@writer do you need more?"
     for each in tables:
         for place, line in enumerate(ends):
             if each.BEGINS.search(line) and not _is_up_to_them(each, line):
