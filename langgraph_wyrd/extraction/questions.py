@@ -42,6 +42,10 @@ _COURTESY = start(  # offers more of everything, wants no answer
     rf"(?:how|what)(?: else| more)? (?:can|could|may|might) (?:i|we) {_SERVES}",
     r"how are you|what's up|what brings you",
 )
+_UNDER_TERMS = start(
+    "(?:if|once|when|whenever|should) (?:you|your|there|we|it|that|the|they)",
+    "please (?:reach|contact|call|visit|note|wait|don't|do not)",
+)
 _PROPOSES = late(
     r"(?:and |or )?(?:how|what) about\b|how (?:does|do|would|is) (?:that|this|it|these|they)\b"
     r"|(?:does|do|would|will|is|are|can) (?:that|this|it|these|those|one|any|either)\b"
@@ -135,6 +139,10 @@ def asked_in_english(sentence: str) -> Form:
 
 def _unmarked(line: str) -> Form:
     """A sentence without a question mark."""
+    if _UNDER_TERMS.match(line):
+        return "courtesy"
+    if _PROPOSES.match(line):
+        return "proposes"
     if INVERTED.match(line) or _FOR_WORDS.match(line):
         return "asks"
     if _CONFIRMS.match(line) or (line.endswith(_TAGS) and _TAG.match(line)):

@@ -323,6 +323,8 @@ def _form_in(tables: Tables, sentence: str, line: str, marked: bool) -> Form:
     rest = line if tables.cjk else _after_nod(tables, line)
     if tables.CONDITIONS.search(line) and not tables.cjk:
         rest = rest.partition(",")[2].strip()  # what stands behind the condition
+        if not tables.SOON.search(line) and tables.DEMANDS.search(rest):
+            return "courtesy"  # "should it not suit you, let us know"
     if not demands and (rest == line or not tables.DEMANDS.search(rest)):
         return "tells"
     return "tells" if tables.BEGINS.search(rest) else "asks"
