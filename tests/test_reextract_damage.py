@@ -135,3 +135,29 @@ def test_what_was_decided_at_a_checkpoint_that_is_lost(durable: Backend, count: 
     assert sorted(row.item for row in stored(durable.url, JOURNAL)) == sorted(decided)
     state = durable.open().thread("t").working_state()
     assert len([loop for loop in state.loops if loop.kind == "decision"]) == 8
+
+
+@pytest.mark.parametrize("way", ["prune", "branch"])
+def test_what_is_declared_later_on_the_path_is_not_said_elsewhere(
+    durable: Backend, way: str
+) -> None:
+    """Also where the path begins at a checkpoint whose state is looked up: one that a prune kept,
+    or that lies far back."""
+    saver, noise = durable.open(), random.Random(2)
+    ids = steps(saver, 70 if way == "branch" else 3)
+    at = ids[2]
+    if way == "prune":
+        saver.prune(["t"])
+    for step in range(8):
+        more = HumanMessage(f"more {step}", id=f"n{step}")
+        values = {"messages": [more], "report": noise.randbytes(3000)}
+        at = put(saver, "t", values, parent=at)["configurable"]["checkpoint_id"]
+        if step == 0:
+            saver.thread("t").edit(by="ann", auto_save=True).add_open_loop("waits for Tom")
+    assert any(row.checkpoint > ids[-1] for row in stored(durable.url, SNAPSHOTS))
+    before = saver.thread("t").working_state()
+    saver.reextract("t")
+    for each in (saver, durable.open()):
+        (loop,) = [loop for loop in each.thread("t").working_state().loops if loop.kind == "note"]
+        assert not loop.elsewhere
+        assert each.thread("t").working_state() == before

@@ -227,11 +227,11 @@ class _Reading:
                     yield replace_row(SNAPSHOTS, summed(SNAPSHOTS, made, self.codec.sealer))
 
     def _loaded(self, found: path.Found) -> Script[Namespace]:
-        """A checkpoint as it is stored, with its state."""
+        """A checkpoint as it is stored, with its state as it was: without later facts."""
         row = found.path[0]
         space = lookup.namespace(self.codec, found, strict=True)
         _, space.state = yield from states.load_namespace(
-            self.dialect, self.codec, self.thread, row.ns, row.id, found
+            self.dialect, self.codec, self.thread, row.ns, row.id, found, past=True
         )
         return space
 
