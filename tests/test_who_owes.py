@@ -126,6 +126,7 @@ def test_greetings_and_answers_to_an_agent_that_leads_are_no_requests(talk: Talk
     state = talk(*led, "P it is 4711, can I pay in two parts?")
     assert (owed(state), aim(state)) == (["m5"], "m5")
     for asked, wish in (
+        ("Shall I revert the two files?", "yes, do that and add a test"),
         ("Hallo, wie kann ich Ihnen helfen?", "Ein Freund und ich wollen ins Kino."),
         ("¿En qué puedo ayudarle?", "Quiero un turno"),
     ):

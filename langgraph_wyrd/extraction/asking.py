@@ -128,6 +128,19 @@ def goes_beyond(text: str) -> bool:
     return _BEYOND.search(plain_latin(own_words(text))) is not None
 
 
+_MINE = late(
+    r"(?:i|i'\w+|it|it's|my|our|ich|es|mein\w*|je|j'\w+|c'est|mon|ma|yo|mi|eu|meu|minha|io|mio|mia"
+    r"|ik|het|mijn)\b|我|私"
+)
+
+
+def tells(text: str) -> bool:
+    """Whether a yes goes on with what is so: "yes, my number is 4711"."""
+    tables = languages(text[:400])
+    line = lowered(text, tables)
+    return any(_MINE.match(beyond_nods(each, line)) for each in tables)
+
+
 _LIST = late(r"\s*[,;:+]\s+")
 
 

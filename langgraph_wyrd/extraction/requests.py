@@ -133,7 +133,8 @@ class Requests(Owed):
             anew = True
         if not self.requests:
             leads = waited and not self.wanted and not asking.is_open_ended(asked)
-            if leads and not (heard.asks or said.redirect):
+            takes_up = said.agrees and not asking.tells(own)  # "yes, do all three"
+            if leads and not (heard.asks or said.redirect or takes_up):
                 return  # a name, a number: the agent began the talk
         elif anew or (concrete and not said.adds):
             self._settle(self.requests, "replaced", source, "replies")
