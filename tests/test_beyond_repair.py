@@ -114,6 +114,25 @@ async def test_a_delta_channel_whose_ancestors_are_lost(snapped: Any, how: str, 
     assert lost == ({*gone} if how == "damaged" else set())
 
 
+async def test_delta_channels_beside_a_damaged_snapshot(
+    durable: Backend, monkeypatch: pytest.MonkeyPatch, call: Call
+) -> None:
+    """A snapshot of which a row is missing is not read for a DeltaChannel either: its values are
+    had back from older checkpoints, and the snapshot is dropped."""
+    monkeypatch.setattr(snapshots, "SLACK", 1500)
+    monkeypatch.setattr(snapshots, "OWN_ROW", 300)
+    with durable.open() as saver:
+        talk(saver, "t", 5)
+        ids = [entry.checkpoint_id for entry in saver.thread("t").history()]
+        asked = [{"config": at("t", id), "channels": ["trace"]} for id in ids]
+        histories = [saver.get_delta_channel_history(**each) for each in asked]
+    assert Rows(durable.url, "wyrd_snapshots").run("DELETE FROM {} WHERE channel <> ''")
+    saver = durable.open()
+    assert [await call(saver, "get_delta_channel_history", **each) for each in asked] == histories
+    assert not Rows(durable.url, "wyrd_snapshots").all()
+    assert {heal.kind for heal in await call(saver.thread("t"), "heals")} == {"exact"}
+
+
 async def test_a_checkpoint_without_any_before_it(durable: Backend, call: Call) -> None:
     """One that is asked for by its id and can't be read raises, whether or not there is another
     to go on from; one that never was is None."""

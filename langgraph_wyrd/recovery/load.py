@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from langgraph_wyrd.checkpoints import read, user_values
 from langgraph_wyrd.checkpoints.path import Found
+from langgraph_wyrd.checkpoints.restore import snapshot_of
 from langgraph_wyrd.codec.collector import uncollected
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
@@ -217,11 +218,13 @@ class _Thread:
                 thread_id = given(self._found.stored.thread_id)
                 error.add_note(f"in checkpoint {given(id)} of thread {thread_id!r}")
             raise
-        last = found.path[-1]
         made = read.read_of(self._codec, self.found(ns, id, snapshots=False), again)
-        self.drops.append((last.ns, last.id))
-        self.note("exact", last.ns, last.id, "its snapshot is damaged: it is made again")
+        self._drop_snapshot(found.path[-1])
         return made
+
+    def _drop_snapshot(self, row: tables.CheckpointRow) -> None:
+        self.drops.append((row.ns, row.id))
+        self.note("exact", row.ns, row.id, "its snapshot is damaged: it is made again")
 
     def found(self, ns: str, id: str, *, snapshots: bool = True) -> Found:
         """The sound rows of a checkpoint."""
@@ -242,6 +245,13 @@ class _Thread:
         """The same for who follows the parents of checkpoints: a damaged row is known by its id,
         and still names its parent."""
         made = self.found(ns, id)
+        if made.snapshots:
+            try:
+                snapshot_of(self._codec, made.path[-1], made.snapshots)
+            except CheckpointDamaged:
+                last, made = made.path[-1], self.found(ns, id, snapshots=False)
+                if made.path[-1].built_on is None:
+                    self._drop_snapshot(last)
         if not made.path:
             lost = self._lost.get((ns, id))
             made.path = [] if lost is None else [lost]
