@@ -206,6 +206,52 @@ def test_fork_while_calls_run(durable: Any) -> None:
     crowd.check_file(durable.url)
 
 
+def test_first_calls_of_a_child_from_many_threads(durable: Any) -> None:
+    """Threads of a forked child call a saver that its parent has used, all of them at once, also
+    for threads that the parent was writing: no call waits for ever, and each is stored."""
+    script(
+        """
+        saver = WyrdSaver.from_conn_string(url)
+        sys.setswitchinterval(1e-5)
+        stop = threading.Event()
+
+        def write(name):
+            count = 0
+            while not stop.is_set():
+                count += 1
+                append(saver, name, str(count))
+
+        def child(number):
+            go, stored = threading.Barrier(6), []
+
+            def first(name):
+                go.wait()
+                append(saver, name, "child")
+                stored.append(name)
+
+            names = [*"abc", *(f"child-{number}-{one}" for one in range(3))]
+            threads = [threading.Thread(target=first, args=(n,), daemon=True) for n in names]
+            [each.start() for each in threads]
+            [each.join(30) for each in threads]
+            os._exit(len(stored) != len(names))
+
+        writers = [threading.Thread(target=write, args=(name,)) for name in "abc"]
+        [each.start() for each in writers]
+        for number in range(12):
+            pid = os.fork()
+            if pid == 0:
+                child(number)
+            assert os.waitpid(pid, 0)[1] == 0, number
+        stop.set()
+        [each.join() for each in writers]
+        assert all(head_tokens(saver, f"child-{n}-0") == ["child"] for n in range(12))
+        saver.close()
+        """,
+        durable.url,
+    )
+    at_rest(durable.url)
+
+
 def test_a_fork_inside_a_running_loop(durable: Any) -> None:
     """A worker forked from inside a coroutine drops the loop and runs its own."""
     script(

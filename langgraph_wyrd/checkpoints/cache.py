@@ -6,11 +6,13 @@ last writer of the thread's row with what it was planned on. A write that fails 
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakSet
 
 from langgraph_wyrd.codec.delta import DictOf, Fingerprint, ListOf
 from langgraph_wyrd.storage.keys import random_bits
@@ -114,6 +116,7 @@ class Cache:
         self._bytes = 0
         self._most_bytes = most_bytes
         self._most_spaces = most_spaces
+        _MADE.add(self)
 
     def slot(self, thread_id: str) -> Slot:
         """The thread's slot, made where there is none."""
@@ -170,6 +173,19 @@ class Cache:
             each.weight = 0
         self._slots.clear()
         self._bytes = 0
+
+
+_MADE: WeakSet[Cache] = WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    """A slot's lock may be held by one of the parent's threads, which the child does not have."""
+    for cache in list(_MADE):
+        cache._slots, cache._bytes = OrderedDict(), 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def _written(thread: Thread) -> dict[tuple[str, str], list[Any]]:

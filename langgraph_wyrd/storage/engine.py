@@ -20,7 +20,7 @@ from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from langgraph_wyrd.errors import ConnectionLost, NoAnswer, SaverClosed, WyrdError
 from langgraph_wyrd.storage.parity import Groups, watched
@@ -361,12 +361,12 @@ class Engine:
         self.mend: Callable[[Any], Script[Any]] | None = None  # restores a thread's damaged rows
         self.healer: Any = None  # the `recovery.load.Healer` of what runs here; None: damage raises
         self.replica: Engine | None = None  # where listings across threads are read instead
-        self._guard = threading.Lock()
         self._closed = False
         self._reset()
+        _MADE.add(self)
 
     def _reset(self) -> None:
-        self._pid = os.getpid()
+        self._guard = threading.Lock()
         self._ready = False
         self._write_queue: SimpleQueue[list[Job] | None] = SimpleQueue()
         self._read_queue: SimpleQueue[list[Job] | None] = SimpleQueue()
@@ -464,7 +464,7 @@ class Engine:
     def post(self, job: Job, *, urgent: bool = True) -> Job:
         """Hand a job to a thread, with what lingers on the caller's loop before it. A write that is
         not urgent waits a moment, so that the next takes it along."""
-        if not self._ready or self._pid != os.getpid():
+        if not self._ready:
             self._start()
         if job.kind == "read" and self.driver.readers:
             with self._guard:  # a thread that was told to stop takes nothing after that
@@ -495,9 +495,6 @@ class Engine:
 
     def _start(self) -> None:
         """Start the threads; the first job of each opens its connection."""
-        if self._pid != os.getpid():  # a forked child has none of its parent's threads
-            self._guard = threading.Lock()
-            self._reset()
         with self._guard:
             if self._closed:
                 raise _closed()
@@ -560,12 +557,11 @@ class Engine:
             self._closed = False
         if self.replica is not None:
             self.replica.reopened()
-        return not self._ready or self._pid != os.getpid()
+        return not self._ready
 
     def close(self, timeout: float | None = None) -> None:
         """Let what is under way finish, close every connection, end the threads."""
-        if self._pid == os.getpid():
-            self._no_background.wait(_BACKGROUND)
+        self._no_background.wait(_BACKGROUND)
         for worker in self._stop():
             worker.join(timeout)
         if self.replica is not None:
@@ -574,7 +570,7 @@ class Engine:
     async def aclose(self) -> None:
         """Async version of `close`."""
         loop = asyncio.get_running_loop()
-        if self._pid == os.getpid() and not self._no_background.is_set():
+        if not self._no_background.is_set():
             await loop.run_in_executor(None, self._no_background.wait, _BACKGROUND)
         workers = self._stop()
         if workers:
@@ -584,8 +580,6 @@ class Engine:
 
     def _stop(self) -> list[_Worker]:
         self._closed = True
-        if self._pid != os.getpid():
-            return []
         if self._ready:
             for lingering in list(self._lingering.values()):
                 lingering.flush()
@@ -601,6 +595,11 @@ class Engine:
         return workers
 
     # ---- while the process forks
+
+    def _inherit(self) -> None:
+        """Begin anew in a forked child, which has none of its parent's threads."""
+        _INHERITED.append((self._workers, self._write_queue, self._read_queue))
+        self._reset()
 
     def pause(self, timeout: float) -> threading.Event:
         """Hold the threads until the event is set, where need be without connections."""
@@ -641,6 +640,7 @@ def _resolve(job: Job) -> None:
 
 
 _ENGINES: set[Engine] = set()
+_MADE: WeakSet[Engine] = WeakSet()  # also those that have no threads
 _INHERITED: list[Any] = []  # a parent's threads and connections, never finalised in a child
 
 
@@ -667,8 +667,9 @@ def _after_fork_in_parent() -> None:
 
 def _after_fork_in_child() -> None:
     _PAUSED.clear()
-    for engine in list(_ENGINES):
-        _INHERITED.append((engine._workers, engine._write_queue, engine._read_queue))
+    # At once: when the child's own threads come, all of them find the same queues.
+    for engine in list(_MADE):
+        engine._inherit()
     _ENGINES.clear()
 
 
