@@ -14,6 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.conftest import Backend
 from tests.damage import Agent, at
+from tests.handmade import checkpoint, config, put
 
 
 @contextmanager
@@ -56,3 +57,45 @@ async def test_a_clock_that_jumps_back(
     before = saver.thread("t").working_state()
     saver.reextract("t")
     assert saver.thread("t").working_state() == before
+
+
+@pytest.mark.parametrize("other", [False, True], ids=["the same saver", "another saver"])
+async def test_a_deleted_thread_begun_anew_by_a_clock_behind(
+    durable: Backend, other: bool, call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its ids sort before those that were deleted: the run is as on a new thread all the same, and
+    nothing of it is taken for late, or for damaged."""
+    saver = durable.open()
+    graph = Agent().build(saver)
+    said = {"messages": [HumanMessage("go", id="h")]}
+    wanted = (await call(graph, "invoke", said, at("t")))["messages"]
+    await call(saver, "delete_thread", "t")
+    if other:
+        saver = durable.open()
+        graph = Agent().build(saver)
+    with clock(monkeypatch, -3600):
+        assert (await call(graph, "invoke", said, at("t")))["messages"] == wanted
+        assert not saver.thread("t").heals()
+        report = saver.verify("t")
+        assert not report.findings, str(report)
+    assert (await call(graph, "invoke", None, at("t")))["messages"] == wanted
+
+
+def test_a_run_that_began_before_the_deletion(durable: Backend) -> None:
+    """A run draws its first id, another one stores checkpoints and the thread is deleted, then the
+    first run's beginning arrives: it is a new thread, without damage, as with InMemorySaver."""
+    saver = durable.open()
+    early = checkpoint({"log": ["early"]})
+    put(saver, "t", {"log": ["late"]})
+    saver.delete_thread("t")
+    metadata: Any = {"source": "input", "step": -1, "parents": {}}
+    head = saver.put(config("t"), early, metadata, early["channel_versions"])
+    saver.put_writes(head, [("log", "a")], "task")
+    put(saver, "t", {"log": ["early", "a"]}, parent=head)
+    for each in (saver, durable.open()):
+        assert [tuple_.checkpoint["channel_values"] for tuple_ in each.list(config("t"))] == [
+            {"log": ["early", "a"]},
+            {"log": ["early"]},
+        ]
+    report = saver.verify("t")
+    assert not report.findings, str(report)

@@ -33,6 +33,7 @@ BEGIN = (
 )
 READ_BY = "UPDATE wyrd_threads SET read_by = ? WHERE key = ?"
 OF_USER = "UPDATE wyrd_threads SET user_id = ? WHERE key = ? AND user_id IS NULL"
+UNBURY = "UPDATE wyrd_threads SET buried = NULL WHERE key = ?"
 NOTHING_SHOWN = (None, None, None, None, 0, 0)
 ALL_KNOWN = (  # ordinary writes of other savers leave the version of the thread as it is
     "SELECT 1 FROM wyrd_threads WHERE key = ? AND (SELECT count(DISTINCT task) FROM wyrd_writes "

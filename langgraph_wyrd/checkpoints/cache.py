@@ -96,10 +96,11 @@ _EMPTY = 400  # bytes of memory of a slot without a thread, about
 class Slot:
     """A thread's place in the cache. Whoever plans a write of the thread holds its lock."""
 
-    __slots__ = ("answering", "lock", "thread", "unread", "weight")
+    __slots__ = ("answering", "beginning", "lock", "thread", "unread", "weight")
 
     def __init__(self) -> None:
         self.answering = 0  # answers of people on their way to the database
+        self.beginning = 0  # first checkpoints of the root on their way
         # What tasks wrote, by namespace and checkpoint, while the working state was not known: a
         # read that begins before these writes are stored does not find them.
         self.unread: dict[tuple[str, str], list[Any]] = {}

@@ -23,6 +23,7 @@ from langgraph_wyrd.checkpoints import (
 from langgraph_wyrd.checkpoints.advance import (
     OF_USER,
     READ_BY,
+    UNBURY,
     advanced,
     all_known,
 )
@@ -181,8 +182,9 @@ def planned(
     head = thread.head
     if put.ns == "" and (head is None or put.id > head):
         head = put.id
+    buried = None if begins_below(thread, put) else thread.buried
     moved = Thread(
-        thread.key, thread.thread_id, thread.version + 1, me, head, thread.buried,
+        thread.key, thread.thread_id, thread.version + 1, me, head, buried,
         {**thread.spaces, put.ns: after}, None, False, thread.user or put.user,
         read_by=UNREAD if reader is None else reader.extractors.label,
     )  # fmt: skip
@@ -212,6 +214,8 @@ def planned(
         steps.append(Step(READ_BY, (moved.read_by, thread.key)))
     if thread.user is None and put.user is not None and thread.version:
         steps.append(Step(OF_USER, (put.user, thread.key)))
+    if buried != thread.buried:
+        steps.append(Step(UNBURY, (thread.key,)))
     if users:
         at = now()
         rows = user_values.rows_of(codec, thread.key, user_values.CHECKPOINT, put.stamp, users, at)
@@ -222,6 +226,13 @@ def planned(
     elif snapshots.is_due(after) and channels.keys() <= put.values.keys() | put.owned.keys():
         steps += snapshots.steps(codec, thread.key, put, after)
     return steps, moved
+
+
+def begins_below(thread: Thread, put: Put) -> bool:
+    """Whether a deleted thread is begun anew under an id that sorts before what was deleted: by a
+    clock that is behind, or by a run that drew it before the deletion."""
+    begins = put.ns == "" and put.parent is None
+    return begins and thread.buried is not None and put.id <= thread.buried
 
 
 _TEXT = frozenset((str,))

@@ -112,6 +112,8 @@ class Writing:
     def put(self, make: Callable[..., Job], codec: Codec, wanted: Put) -> Flow:
         """Store a checkpoint."""
         flow = self._put(make, codec, wanted)
+        if wanted.ns == "" and wanted.parent is None:
+            flow = self._beginning(flow, wanted)
         return flow if wanted.run is None else self._letting_go(make, flow, wanted)
 
     def _put(self, make: Callable[..., Job], codec: Codec, wanted: Put) -> Flow:
@@ -236,9 +238,29 @@ class Writing:
     def _load(self, codec: Codec, make: Callable[..., Job], wanted: Put) -> Flow:
         """Read what a checkpoint builds on."""
         look = partial(load, self._dialect, codec, wanted, self._reader)
-        loaded: Loaded = yield from self._read(make, wanted.thread_id, look)
-        delete.refuse(wanted, loaded)
-        return loaded
+        slot = self._cache.slot(wanted.thread_id)
+        while True:
+            begins = slot.beginning
+            loaded: Loaded = yield from self._read(make, wanted.thread_id, look)
+            try:
+                delete.refuse(wanted, loaded)
+                return loaded
+            except ThreadDeleted:
+                if not begins:
+                    raise
+            yield from self._pause(make, 1)
+
+    def _beginning(self, flow: Flow, wanted: Put) -> Flow:
+        """Run a flow that stores a thread's first checkpoint: what its run sends with it, and would
+        else be taken for something that is late, waits until it is stored."""
+        slot = self._cache.slot(wanted.thread_id)
+        with slot.lock:
+            slot.beginning += 1
+        try:
+            return (yield from flow)
+        finally:
+            with slot.lock:
+                slot.beginning -= 1
 
     def _read(
         self, make: Callable[..., Job], thread_id: str, script: Callable[..., Script[Any]]
@@ -412,15 +434,21 @@ class Writing:
 
     def _known(self, make: Callable[..., Job], slot: Slot, wanted: PutWrites) -> Flow:
         """Read the thread's row, and refuse what a deleted thread's run sends late."""
-        row: Thread = yield from self._read(
-            make, wanted.thread_id, lambda strict: thread_row(self._dialect, wanted.thread_id)
-        )
-        if row.buried is not None and wanted.checkpoint <= row.buried:
-            there = yield self._posted(
-                make("read", lambda: is_there(row.key, wanted.ns, wanted.checkpoint))
+        while True:
+            begins = slot.beginning
+            row: Thread = yield from self._read(
+                make, wanted.thread_id, lambda strict: thread_row(self._dialect, wanted.thread_id)
             )
-            if not there:
+            if row.buried is None or wanted.checkpoint > row.buried:
+                break
+            there = yield self._posted(
+                make("read", partial(is_there, row.key, wanted.ns, wanted.checkpoint))
+            )
+            if there:
+                break
+            if not begins:
                 raise delete.too_late(wanted.thread_id)
+            yield from self._pause(make, 1)
         with slot.lock:
             if slot.thread is None or slot.thread.deleted:
                 self._cache.keep(wanted.thread_id, slot, row)
