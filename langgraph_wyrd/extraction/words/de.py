@@ -26,6 +26,10 @@ OFFERS = (
 )
 APPROVAL = (r"\b(?:trotzdem|dennoch)\b",)
 DEMANDS = (
+    r"^(?:gib|nenn|wahl|bestatig|schick|send|lad|teil|schreib|fuge?|trag|full)\w* (?:mir |uns )?"
+    r"bitte (?:noch )?(?:dein|den|die|das|ein)\w*\b(?!.*\b(?:wenn|falls)\b)",
+    r"\b(?:brauchte|brauche|benotige|benotigen|brauchten|brauchen) (?:ich|wir) (?:\w+ ){0,3}"
+    r"(?:ihr|dein|eur)\w*\b",
     r"\b(?:teile?|sage?|nenne?|gib|schicke?|sende?|beschreibe?|verrate?|zeige?) (?:mir|uns)\b"
     r"(?! (?:gern |einfach )*(?:bescheid|wenn|falls|ob))",
     r"\b(?:brauche|benotige|brauchte|benotigte)n? (?:ich|wir)(?: noch| von (?:ihnen|dir)|"
@@ -58,7 +62,7 @@ BEGINS = (
     r"mache) (?:ich )?(?:mir |mich |das |es |gleich |sofort |jetzt |nun |kurz |mal )+",
     r"\b(?:wird|werden) (?:gerade|derzeit|jetzt|nun) (?:bearbeitet|gepruft|weitergeleitet|"
     r"ausgefuhrt|verarbeitet)",
-    r"\b(?!brauche|benotige|hatte|mochte)\w{3,}e ich (?:gerade|noch|jetzt|gleich|sofort|nun|"
+    r"\b(?!brauch|benotig|hatte|mochte)\w{3,}e ich (?:gerade|noch|jetzt|gleich|sofort|nun|"
     r"als nachstes|danach|kurz|eben|derzeit|im moment)\b",
     r"\bmuss ich\b.*\b\w+en\W*$",
     r"^(?:sobald|nachdem) [^,]{3,90}, \w+e (?:ich|wir)\b",

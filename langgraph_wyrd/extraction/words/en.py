@@ -48,6 +48,8 @@ APPROVAL = (
     r"\b(?:shall|should) i (?:save|create|add|place|register|file|finali[sz]e) (?:this|it|that)\b",
 )
 DEMANDS = (
+    r"^please (?:re-?)?(?:enter|provide|select|choose|specify|share|describe|attach|answer|pick)\b"
+    r"(?!.*\bif\b)",
     r"^(?:to [\w ]{2,40}),? (?:i|we)(?:'ll| will)? need\b(?! to\b)",
     r"^(?:and |also |additionally,? |then )?(?:i|we)(?:'ll| will| would|'d)?(?: also| still|"
     r" just| only| first)* (?:need|require)\b(?! (?:to\b|a (?:moment|minute|second)|more time))",

@@ -31,6 +31,11 @@ OFFERS = (
 )
 APPROVAL = (r"^puedo (?!ayudar|tambien|pregunt|saber)\w+",)
 DEMANDS = (
+    r"^(?:ingres[ae]|escrib[ae]|introduce|introduzca|indi(?:ca|que)|confirm[ae]) (?:tus?|sus?)\b"
+    r"(?!.*\b(?:si|y|luego|despues)\b)|^(?:elige|elija|seleccion[ae]) un[oa]?\b",
+    r"\bpor favor,? (?:envi[ae]|ingres[ae]|escrib[ae]|indi(?:ca|que)|proporcion[ae]|confirm[ae]|"
+    r"seleccion[ae]|elij[ae]|elig[ea]|respond[ae]|describ[ae]|adjunt[ae]|especifi(?:ca|que))\b"
+    r"(?!.*\bsi\b)",
     r"\b(?:indicame|indiqueme|dime|digame|proporcioname|proporcioneme|proporcione|enviame|"
     r"envieme|comparte|comparta|compartame|facilitame|faciliteme|facilite|pasame|paseme|"
     r"pegame|confirmame|aclarame|aclareme|dame|deme|cuentame|cuenteme|escribeme|"

@@ -24,6 +24,8 @@ OFFERS = (
 )
 APPROVAL = (r"^(?:puis-je|je peux|est-ce que je peux) (?!aider|aussi|egalement|savoir|avoir)\w+",)
 DEMANDS = (
+    r"\bs'il (?:vous|te) plait,? (?:entre|indique|saisis|choisis|confirme|envoie|envoye|fournis|"
+    r"precise|donne|donnez)\w*\b(?!.*\bsi\b)",
     r"\b(?:veuillez|merci de|priere de)\b(?! (?:votre|pour|patienter|noter|ne pas))",
     r"^(?:donne|donnez|indique|indiquez|envoie|envoyez|precise|precisez|dis|dites|fournis|"
     r"fournissez|choisis|choisissez|colle|collez|partage|partagez|confirme|confirmez|decris|"

@@ -32,6 +32,11 @@ OFFERS = (
 )
 APPROVAL = (r"^posso (?!aiutar|anche|esser|chied|saper|aver)\w+",)
 DEMANDS = (
+    r"^(?:per favore,? |ora )(?:inserisc|indic|scegl|scelg|selezion|conferm|invi|scriv|digit|"
+    r"fornisc|specific|alleg)\w+\b(?!.*\bse\b)",
+    r"^(?:inserisci|inserisca|indica|indichi|conferma|confermi|scrivi|scriva) (?:il|la|i|le|l')? ?"
+    r"(?:tu[oa]|tuoi|tue|su[oa]|suoi|sue)\b(?!.*\b(?:se|e|poi)\b)|^(?:scegli|scelga) un[oa]\b|"
+    r"\bla prego di \w+",
     r"\b(?:mi (?:indichi|dica|invii|fornisca|comunichi|mandi|confermi|dia|specifichi|scriva)|"
     r"indicami|dimmi|inviami|mandami|forniscimi|comunicami|dammi|specificami|"
     r"scrivimi)\b(?! se (?:vuoi|vuole|hai bisogno|preferisci))",

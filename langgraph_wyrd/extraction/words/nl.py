@@ -22,6 +22,8 @@ OFFERS = (
 )
 APPROVAL = (r"^mag ik (?!ook|u\b|je\b|vragen|weten)\w+",)
 DEMANDS = (
+    r"^gelieve\b|^(?:zou|kunt?|wilt?) (?:u|je|jij) .{3,80}\b(?:doorgeven|invullen|sturen|geven|"
+    r"bevestigen|delen)\b",
     r"\b(?:geef|stuur|vertel|noem|deel|kies|vul|upload|plak|beschrijf|specificeer|bevestig|"
     r"vermeld|laat)(?:t u)? (?:me|mij|ons|aub|alstublieft|alsjeblieft|a\.u\.b\.?|hieronder|"
     r"eerst|even|uw|je|jouw|de|het|een|in)\b(?! (?:gerust |maar )?(?:weten )?(?:als|of)\b)",

@@ -33,6 +33,11 @@ APPROVAL = (
     r"\b(?:confirma|aprova|autoriza|confirme|aprove)\b",
 )
 DEMANDS = (
+    r"^(?:por favor,? |agora )(?:digite|insira|preencha|escreva|informe|confirme|escolha)\b"
+    r"(?!.*\bse\b)",
+    r"^(?:digite|insira|escreva|informe) (?:o |a |os |as )?(?:seu|sua)\b"
+    r"(?!.*\b(?:se|e|depois)\b)"
+    r"|^escolha uma?\b",
     r"\b(?:me (?:informe|diga|envie|passe|mande|fale|conte|forneca|confirme|da|de|passa|manda)|"
     r"(?:informe|diga|envie|forneca|indique|diz|envia)-me)\b(?! se (?:quer|quiser|precisar|"
     r"desejar))",
