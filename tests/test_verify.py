@@ -6,6 +6,7 @@ import contextlib
 import operator
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -23,7 +24,7 @@ from langgraph_wyrd.port import copy
 from tests.conftest import Backend
 from tests.damage import Agent, Rows, at, talk
 from tests.handmade import config, new_id, put
-from tests.outside import raw
+from tests.outside import is_postgres, raw
 from tests.programs import played
 from tests.story import Teller
 
@@ -406,6 +407,26 @@ def test_a_column_of_the_threads_row(made: Backend, what: str) -> None:
     assert {k: v for k, v in after.items() if k not in moves} == {
         k: v for k, v in sound.items() if k not in moves
     }
+
+
+def test_a_writer_ahead_of_a_repair(made: Backend) -> None:
+    """A repair that waits for another writer goes by what that one stored, and takes back nothing
+    of it."""
+    threads = Rows(made.url, "wyrd_threads")
+    threads.run("UPDATE {} SET head = NULL WHERE thread_id = 'u'")
+    saver = made.open()
+    with raw(made.url) as other, ThreadPoolExecutor(1) as pool:
+        other.execute("BEGIN" if is_postgres(made.url) else "BEGIN IMMEDIATE")
+        moved = "version = version + 5, title = 'newer', updated = '2999-01-01T00:00:00.000000Z'"
+        other.execute(f"UPDATE wyrd_threads SET {moved} WHERE thread_id = 'u'")
+        reading = pool.submit(saver.get_tuple, at("u"))
+        time.sleep(0.5)
+        assert not reading.done()
+        other.execute("COMMIT")
+        assert reading.result(60)
+    after = threads.all("WHERE thread_id = 'u'")[0]
+    assert after["head"] is not None
+    assert after["updated"].startswith("2999")
 
 
 @pytest.mark.parametrize("by", ["verify", "get_tuple"])

@@ -86,6 +86,9 @@ def locked(
         return None
     if lock:
         yield Query(_LOCK[dialect], (place.key,))
+        place = yield from place_of_thread(dialect, thread_id)  # others may have moved it on
+        if place is None:
+            return None
     row = place.row or place.wrong
     stored = yield from damaged_rows.read(dialect, place.key, thread_id, row)
     if not any(stored.rows.values()) and (row is None or row.deleted_at is not None):
