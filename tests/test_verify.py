@@ -429,6 +429,24 @@ def test_a_writer_ahead_of_a_repair(made: Backend) -> None:
     assert after["updated"].startswith("2999")
 
 
+def test_a_thread_that_comes_between_two_statements(postgres: Backend) -> None:
+    """On Postgres each statement of a write sees what others have committed by then: a thread that
+    is not there at the first one, and is at the second, is no damaged one."""
+    saver = postgres.open(on_damage="raise")
+    talk(saver, "u")
+    Rows(postgres.url, "wyrd_threads").run("UPDATE {} SET deleted_at = updated")
+    with raw(postgres.url) as other, ThreadPoolExecutor(1) as pool:
+        other.execute("BEGIN")
+        other.execute("LOCK TABLE wyrd_parity IN ACCESS EXCLUSIVE MODE")
+        other.execute("UPDATE wyrd_threads SET deleted_at = NULL")
+        writing = pool.submit(saver.delete_thread, "u")
+        time.sleep(0.5)
+        assert not writing.done()
+        other.execute("COMMIT")
+        writing.result(60)
+    assert saver.get_tuple(at("u")) is None
+
+
 @pytest.mark.parametrize("by", ["verify", "get_tuple"])
 def test_a_thread_whose_name_was_changed(made: Backend, by: str) -> None:
     """Its parity names it: who asks for it is given it, and its row gets its name back."""

@@ -110,10 +110,16 @@ def lock(dialect: str, thread_id: str, *, whole: bool = True) -> Script[Thread |
     nobody: a write that this process planned before, and that fails now, must leave no doubt.
     """
     by = found_by(dialect, thread_id)
-    rows = yield Query(_LOCK.format(LOOKED_UP[dialect]), (new_writer(), by))
+    mine = Query(_LOCK.format(LOOKED_UP[dialect]), (new_writer(), by))
+    rows = yield mine
     if not rows:
-        yield from not_stored(dialect, thread_id)
-        return None
+        try:
+            yield from not_stored(dialect, thread_id)
+            return None
+        except CheckpointDamaged:  # on Postgres another writer may have just begun it
+            rows = yield mine
+            if not rows:
+                raise
     row = ThreadRow._make(rows[0])
     if whole:
         yield from headed(row.key, row.head)

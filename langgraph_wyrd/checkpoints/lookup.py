@@ -63,7 +63,12 @@ def thread_row(dialect: str, thread_id: str) -> Script[Thread]:
     """A thread as its row says."""
     row = yield from stored_row(dialect, thread_id)
     if row is None:
-        yield from read.not_stored(dialect, thread_id)
+        try:
+            yield from read.not_stored(dialect, thread_id)
+        except CheckpointDamaged:  # on Postgres another writer may have just begun it
+            row = yield from stored_row(dialect, thread_id)
+            if row is None:
+                raise
     return thread_of(dialect, thread_id, row)
 
 
