@@ -423,6 +423,37 @@ def test_a_repair_without_parity_keeps_damaged_checkpoints(file: File, column: s
     assert file.run("SELECT count(*) FROM wyrd_checkpoints")[0][0] > rows[0][0]
 
 
+@pytest.mark.parametrize("tags", [7, "text"])
+def test_tags_of_another_type(file: File, tags: Any) -> None:
+    """A group whose tags are no bytes names no row: beside checkpoints that are damaged beyond
+    repair, the others load as before. (Postgres stores nothing else in that column.)"""
+    ids = [row[0] for row in file.run("SELECT id FROM wyrd_checkpoints ORDER BY id DESC")]
+    asked = {"config": at("t", ids[4]), "channels": ["trace"]}
+    with file.open() as saver:
+        sound = {id: saver.get_tuple(at("t", id)) for id in ids}
+        history = saver.get_delta_channel_history(**asked)
+    file.run("UPDATE wyrd_parity SET tags = ?", tags)
+    file.run("UPDATE wyrd_checkpoints SET delta = x'00' WHERE id IN (?, ?)", *ids[:2])
+    with file.open() as saver:
+        for id in ids[:2]:
+            with pytest.raises(CheckpointDamaged):
+                saver.get_tuple(at("t", id))
+        assert all(saver.get_tuple(at("t", id)) == sound[id] for id in ids[2:])
+        assert saver.get_delta_channel_history(**asked) == history
+
+
+def test_events_beside_a_row_whose_thread_is_of_another_type(file: File) -> None:
+    """The feed goes on: a row that belongs to no thread is none of its events."""
+    with file.open() as saver:
+        before = saver.events(limit=1000)
+    id = file.run("SELECT max(id) FROM wyrd_checkpoints")[0][0]
+    file.run("UPDATE wyrd_checkpoints SET thread = 'text' WHERE id = ?", id)
+    with file.open() as saver:
+        after = saver.events(limit=1000)
+    assert 0 < len(after) <= len(before)
+    assert all(event in before for event in after)
+
+
 def test_a_repair_does_not_forget_rows_that_are_missing(file: File) -> None:
     """Deleted rows that can't be rebuilt are found again after a repair."""
     ids = [row[0] for row in file.run("SELECT id FROM wyrd_checkpoints ORDER BY id DESC")]

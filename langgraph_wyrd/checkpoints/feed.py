@@ -205,7 +205,7 @@ def _keys(dialect: str, thread_ids: Sequence[str]) -> Script[list[Any]]:
 
 def _named(threads: dict[Any, str], keys: Iterator[Any]) -> Script[None]:
     """Learn the ids of threads."""
-    wanted = sorted(set(keys) - threads.keys())
+    wanted = [*(set(keys) - threads.keys())]  # one that is damaged may be of any type
     for start in range(0, len(wanted), _READ):
         some = wanted[start : start + _READ]
         marks = ", ".join("?" * len(some))

@@ -221,7 +221,8 @@ def parsed(rows: Sequence[Row]) -> Rows:
     for row in rows:
         kind = row[0]
         if kind == _GROUP:
-            found.groups.append(row[_TAGS])
+            tags = row[_TAGS]
+            found.groups.append(tags if type(tags) is bytes else b"")  # damaged: it names none
             continue
         cls, fields_of = _PLACES[kind]
         made = cls._make(fields_of(row))

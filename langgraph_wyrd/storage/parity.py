@@ -108,7 +108,10 @@ def place_of(ns: str, checkpoint: str) -> int:
 
 
 def tags_of(data: bytes) -> tuple[int, ...]:
-    """The tags of a group's members, in the order in which they were stored."""
+    """The tags of a group's members, in the order in which they were stored; none of a damaged
+    group whose tags are no bytes."""
+    if type(data) is not bytes:
+        return ()
     return struct.unpack(f"<{len(data) // 8}Q", data[: len(data) // 8 * 8])
 
 
