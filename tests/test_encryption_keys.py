@@ -20,7 +20,7 @@ from langgraph_wyrd.storage.rows import summed, unsound
 from langgraph_wyrd.storage.tables import CHECKPOINTS, KEYS, TABLES, THREADS, WRITES, KeyRow
 from tests.conftest import Backend
 from tests.damage import Rows, at, talk
-from tests.handmade import ids, put
+from tests.handmade import config, ids, put
 from tests.marked_words import THREAD, found, plant
 from tests.outside import ROOT, python
 from tests.raw_rows import replace, store, stored
@@ -483,3 +483,27 @@ def test_verify_with_a_key_that_is_not_in_the_ring_any_more(durable: Backend) ->
     saver.close()
     report = durable.open(keys={"new": new}).verify()
     assert report.threads == 1
+
+
+def test_a_thread_deleted_while_keys_are_rotated(durable: Backend) -> None:
+    """Nothing comes back of it, and nobody takes it for damaged."""
+    old, new = {"old": b"o" * 32}, {"old": b"o" * 32, "new": b"n" * 32}
+    saver = durable.open(keys=old)
+    for thread in ("a", "b"):
+        put(saver, thread, {"log": ["one"]})
+    saver.close()
+    saver = durable.open(keys=new)
+    left = ["a", "b"]
+
+    def delete(done: int, total: int) -> None:
+        while left:
+            saver.delete_thread(left.pop())
+
+    saver.rotate_keys(progress=delete)
+    saver = durable.open(keys=new, on_damage="raise")
+    for thread in ("a", "b"):
+        assert saver.get_tuple(config(thread)) is None
+        saver.delete_thread(thread)
+        saver.prune([thread])
+    assert not saver.verify().findings
+    assert all(size.rows == 0 for n, size in saver.size_report().tables.items() if n != "threads")

@@ -174,9 +174,12 @@ def restore(dialect: str, thread_id: str) -> Script[list[Heal]]:
 def restore_by_key(dialect: str, key: tables.Key) -> Script[None]:
     """The same within a script that changes rows of a thread; the thread's own row, which it may
     have changed already, is left as it is."""
-    rows = yield Query("SELECT thread_id FROM wyrd_threads WHERE key = ?", (key,))
+    rows = yield Query("SELECT thread_id, deleted_at FROM wyrd_threads WHERE key = ?", (key,))
     if rows:
-        found = recovered((yield from damaged_rows.read(dialect, key, rows[0][0], None)))
+        stored = yield from damaged_rows.read(dialect, key, rows[0][0], None)
+        if rows[0][1] is not None and not any(stored.rows.values()):
+            return  # it was deleted, and is to have no parity
+        found = recovered(stored)
         heals = yield from write_back(None, found)
         if found.absent:  # the groups that name them are replaced
             heals.append(Heal("left_out", "", "", "", absent(found)))
