@@ -116,6 +116,8 @@ def _healed(wait: Read | Write) -> Steps[Any]:
             script = partial(engine.healer.script, wait.threads, gives_up)
             try:
                 fire_ = engine.healer.report((yield job(engine, "mend", script)))
+            except Stale:  # another writer was quicker: look again
+                continue
             except WyrdError as other:  # it can't be written, for one
                 raise error from other
         yield fire_

@@ -429,6 +429,27 @@ def test_a_writer_ahead_of_a_repair(made: Backend) -> None:
     assert after["updated"].startswith("2999")
 
 
+def test_a_row_that_somebody_else_puts_back(made: Backend) -> None:
+    """A thread's row is missing, and comes back just when a call restores it: the call goes on."""
+    saver, threads = made.open(), Rows(made.url, "wyrd_threads")
+    sound = threads.all("WHERE thread_id = 'u'")[0]
+    sound.pop("minute", None)  # which Postgres makes itself
+    threads.run("DELETE FROM {} WHERE thread_id = 'u'")
+    with raw(made.url) as other, ThreadPoolExecutor(1) as pool:
+        mark = "%s" if is_postgres(made.url) else "?"
+        other.execute("BEGIN" if is_postgres(made.url) else "BEGIN IMMEDIATE")
+        marks = ", ".join([mark] * len(sound))
+        names = ", ".join(sound)
+        other.execute(f"INSERT INTO wyrd_threads ({names}) VALUES ({marks})", [*sound.values()])
+        writing = pool.submit(saver.thread("u").label, "here")
+        time.sleep(0.5)
+        assert not writing.done()
+        other.execute("COMMIT")
+        writing.result(60)
+    assert [each.name for each in saver.thread("u").labels()] == ["here"]
+    assert not saver.verify().findings
+
+
 def test_a_thread_that_comes_between_two_statements(postgres: Backend) -> None:
     """On Postgres each statement of a write sees what others have committed by then: a thread that
     is not there at the first one, and is at the second, is no damaged one."""
