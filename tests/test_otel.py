@@ -131,7 +131,7 @@ async def test_a_list_is_one_span(durable: Backend, call: Call, telemetry: Telem
         break
     assert telemetry.spans("wyrd.list")[-1].attributes["langgraph_wyrd.checkpoints"] == 1
     assert telemetry.spans("wyrd.list")[-1].status.status_code is StatusCode.UNSET
-    with pytest.raises(TypeError):
+    with pytest.raises(errors.InvalidInput):
         await call(saver, "list", at("t"), limit="many")
     assert telemetry.spans("wyrd.list")[-1].status.status_code is StatusCode.ERROR
 
