@@ -313,6 +313,8 @@ def _query(
         conditions.append((f"({', '.join(columns)}) < ({marks})", after))
         if listing is LIST_THREADS:
             conditions.append(("i.minute <= substr(?, 1, 16)", (after[0],)))
+    elif listing is LIST_THREADS:  # SQLite 3.53 sorts the whole table, unless a range is asked for
+        conditions.append(("i.minute > ''", ()))
     where = " AND ".join(sql for sql, _ in conditions)
     if listing is LIST_THREADS:
         columns.insert(0, "i.minute")  # an index has the newest first: see `storage.schema`
