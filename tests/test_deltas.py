@@ -485,12 +485,13 @@ class Threads(RuleBasedStateMachine):
         versions: dict[str, Any] = {}
         if before is not None:
             values, versions = self.live[ns, before]
-            if source == "loaded" and before in self.stored[ns]:
+            # What came after an older one may have changed its values in place, under versions that
+            # do not say so: a fork starts from what was loaded, as in a program.
+            fork = before != known[-1]
+            if (source == "loaded" or fork) and before in self.stored[ns]:
                 values = self.check(chosen, ns, before).checkpoint["channel_values"]
-            elif source == "copied":
+            elif source == "copied" or fork:
                 values = copy.deepcopy(values)
-            if source == "live" and before != known[-1]:
-                values = copy.deepcopy(values)  # in a program a fork starts from what was loaded
         values, versions = dict(values), dict(versions)
         newest = max(versions.values(), default=None)
         new = {}
