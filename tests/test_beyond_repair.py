@@ -118,7 +118,7 @@ async def test_delta_channels_beside_a_damaged_snapshot(
     durable: Backend, monkeypatch: pytest.MonkeyPatch, call: Call
 ) -> None:
     """A snapshot of which a row is missing is not read for a DeltaChannel either: its values are
-    had back from older checkpoints, and the snapshot is dropped."""
+    read from older checkpoints, and the snapshot is dropped."""
     monkeypatch.setattr(snapshots, "SLACK", 1500)
     monkeypatch.setattr(snapshots, "OWN_ROW", 300)
     with durable.open() as saver:

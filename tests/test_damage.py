@@ -79,7 +79,8 @@ def test_several_rows_at_once_are_never_wrong_silently() -> None:
 
 
 def test_values_that_two_rows_exchanged_are_never_taken_for_right(postgres_server: str) -> None:
-    """Two columns of two rows exchanged: that can't always be put right, and is always noticed."""
+    """Where two rows have exchanged the values of two columns, a load notices it. It can't always
+    restore them."""
     for databases, seeds in (
         (sqlite_databases(), SAMPLE),
         (postgres_databases(server=postgres_server), SAMPLE[::4]),

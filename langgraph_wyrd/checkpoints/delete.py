@@ -22,8 +22,8 @@ from langgraph_wyrd.checkpoints import (
 )
 from langgraph_wyrd.checkpoints.advance import advanced
 from langgraph_wyrd.checkpoints.cache import Thread, new_writer
-from langgraph_wyrd.checkpoints.lookup import thread_of, thread_row
-from langgraph_wyrd.checkpoints.read import headed, lineage, not_stored
+from langgraph_wyrd.checkpoints.lookup import own_row, thread_of, thread_row
+from langgraph_wyrd.checkpoints.read import headed, lineage
 from langgraph_wyrd.checkpoints.restore import checked, damaged, delta_of, metadata_at, restore
 from langgraph_wyrd.codec.delta import operation
 from langgraph_wyrd.codec.payload import Delta, pack_delta
@@ -109,18 +109,15 @@ def lock(dialect: str, thread_id: str, *, whole: bool = True) -> Script[Thread |
     Looking after a thread is no use of it: the time of its last use stays. The row's writer is
     nobody: a write that this process planned before, and that fails now, must leave no doubt.
     """
-    by = found_by(dialect, thread_id)
-    mine = Query(_LOCK.format(LOOKED_UP[dialect]), (new_writer(), by))
-    rows = yield mine
-    if not rows:
-        try:
-            yield from not_stored(dialect, thread_id)
-            return None
-        except CheckpointDamaged:  # on Postgres another writer may have just begun it
-            rows = yield mine
-            if not rows:
-                raise
-    row = ThreadRow._make(rows[0])
+    mine = Query(_LOCK.format(LOOKED_UP[dialect]), (new_writer(), found_by(dialect, thread_id)))
+
+    def look() -> Script[ThreadRow | None]:
+        rows = yield mine
+        return ThreadRow._make(rows[0]) if rows else None
+
+    row = yield from own_row(dialect, thread_id, look)
+    if row is None:
+        return None
     if whole:
         yield from headed(row.key, row.head)
     return thread_of(dialect, thread_id, row)

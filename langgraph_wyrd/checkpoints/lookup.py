@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from langgraph_wyrd.checkpoints import (
@@ -61,15 +62,27 @@ def stored_row(dialect: str, thread_id: str) -> Script[ThreadRow | None]:
 
 def thread_row(dialect: str, thread_id: str) -> Script[Thread]:
     """A thread as its row says."""
-    row = yield from stored_row(dialect, thread_id)
+    look = partial(stored_row, dialect, thread_id)
+    return thread_of(dialect, thread_id, (yield from own_row(dialect, thread_id, look)))
+
+
+def own_row(
+    dialect: str, thread_id: str, look: Callable[[], Script[ThreadRow | None]]
+) -> Script[ThreadRow | None]:
+    """What a look for a thread's own row finds.
+
+    Raises CheckpointDamaged where it is missing, and others of its rows are not. Before that it
+    looks again: on Postgres another writer may have begun the thread between two statements.
+    """
+    row = yield from look()
     if row is None:
         try:
             yield from read.not_stored(dialect, thread_id)
-        except CheckpointDamaged:  # on Postgres another writer may have just begun it
-            row = yield from stored_row(dialect, thread_id)
+        except CheckpointDamaged:
+            row = yield from look()
             if row is None:
                 raise
-    return thread_of(dialect, thread_id, row)
+    return row
 
 
 def is_there(key: Any, ns: str, id: str) -> Script[bool]:

@@ -238,13 +238,22 @@ class Writing:
     def _load(self, codec: Codec, make: Callable[..., Job], wanted: Put) -> Flow:
         """Read what a checkpoint builds on."""
         look = partial(load, self._dialect, codec, wanted, self._reader)
+
+        def loaded() -> Flow:
+            found: Loaded = yield from self._read(make, wanted.thread_id, look)
+            delete.refuse(wanted, found)
+            return found
+
         slot = self._cache.slot(wanted.thread_id)
+        return (yield from self._once_begun(make, slot, loaded))
+
+    def _once_begun(self, make: Callable[..., Job], slot: Slot, look: Callable[[], Flow]) -> Flow:
+        """What a look gives. While a thread's first checkpoint is on its way, one that finds that
+        the thread was deleted is repeated."""
         while True:
             begins = slot.beginning
-            loaded: Loaded = yield from self._read(make, wanted.thread_id, look)
             try:
-                delete.refuse(wanted, loaded)
-                return loaded
+                return (yield from look())
             except ThreadDeleted:
                 if not begins:
                     raise
@@ -434,21 +443,20 @@ class Writing:
 
     def _known(self, make: Callable[..., Job], slot: Slot, wanted: PutWrites) -> Flow:
         """Read the thread's row, and refuse what a deleted thread's run sends late."""
-        while True:
-            begins = slot.beginning
+
+        def looked_up() -> Flow:
             row: Thread = yield from self._read(
                 make, wanted.thread_id, lambda strict: thread_row(self._dialect, wanted.thread_id)
             )
-            if row.buried is None or wanted.checkpoint > row.buried:
-                break
-            there = yield self._posted(
-                make("read", partial(is_there, row.key, wanted.ns, wanted.checkpoint))
-            )
-            if there:
-                break
-            if not begins:
-                raise delete.too_late(wanted.thread_id)
-            yield from self._pause(make, 1)
+            if row.buried is not None and wanted.checkpoint <= row.buried:
+                there = yield self._posted(
+                    make("read", partial(is_there, row.key, wanted.ns, wanted.checkpoint))
+                )
+                if not there:
+                    raise delete.too_late(wanted.thread_id)
+            return row
+
+        row = yield from self._once_begun(make, slot, looked_up)
         with slot.lock:
             if slot.thread is None or slot.thread.deleted:
                 self._cache.keep(wanted.thread_id, slot, row)

@@ -133,9 +133,9 @@ class Requests(Owed):
             anew = True
         if not self.requests:
             leads = waited and not self.wanted and not asking.is_open_ended(asked)
-            takes_up = said.agrees and not asking.tells(own)  # "yes, do all three"
-            if leads and not (heard.asks or said.redirect or takes_up):
-                return  # a name, a number: the agent began the talk
+            tells = not (heard.asks or said.redirect)  # a name, a number; no "yes, do all three"
+            if leads and tells and (not said.agrees or asking.tells(own)):
+                return  # the agent began the talk
         elif anew or (concrete and not said.adds):
             self._settle(self.requests, "replaced", source, "replies")
         elif waited:

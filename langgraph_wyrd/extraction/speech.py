@@ -343,7 +343,6 @@ _WAITS = late(
 )
 
 
-_MOMENT = late(r"\b(?:moment|wait|hold on)\b")
 _ELSE = late(r"\banything else\W*$")
 
 
@@ -355,8 +354,6 @@ def _form_in_english(sentence: str, line: str, marked: bool) -> Form:
         return "courtesy"
     if form == "asks" and not marked and _WAITS.search(line):
         return "tells"  # "give me a second"
-    if not marked and line.endswith(" please") and not _MOMENT.search(line):
-        return "asks"  # "and your PIN as well please"
     if form == "tells" and not marked and _ADDRESSED.search(line) is None:
         return "tells"
     if (marked or form != "tells") and ENGLISH.APPROVAL.search(line):

@@ -48,6 +48,7 @@ APPROVAL = (
     r"\b(?:shall|should) i (?:save|create|add|place|register|file|finali[sz]e) (?:this|it|that)\b",
 )
 DEMANDS = (
+    r"^(?!.*\b(?:moment|wait|hold on)\b).+ please$",  # "and your PIN as well please"
     r"^please (?:re-?)?(?:enter|provide|select|choose|specify|share|describe|attach|answer|pick)\b"
     r"(?!.*\bif\b)",
     r"^(?:to [\w ]{2,40}),? (?:i|we)(?:'ll| will)? need\b(?! to\b)",
