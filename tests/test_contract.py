@@ -346,6 +346,7 @@ async def test_a_checkpoint_put_again(backend: Backend, call: Call) -> None:
             metadata: Any = {"source": "loop", "step": step, f"only{step}": True}
             if each is saver:
                 await call(saver, "put", where, made, metadata, versions)
+                assert saver.verify().ok
             else:
                 each.put(where, made, metadata, versions)
             each.put_writes(config("t", name), [("log", step)], f"task-{step}")

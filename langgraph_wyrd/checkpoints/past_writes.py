@@ -58,6 +58,7 @@ def replaced(writing: Writing, codec: Codec, wanted: put.Put) -> Script[None]:
     space = beginning()  # whatever it builds on: it is stored whole
     if loaded.space is not None:
         space.state = loaded.space.state
+    loaded.thread.version -= 1  # the lock moved it on already, and it numbers what is stored
     steps, _ = put.planned(codec, reader, thread.writer, loaded.thread, wanted, space)
     made = [step for step in steps if step.sql in (put.PUT_CHECKPOINT, user_values.PUT_USER)]
     yield [
