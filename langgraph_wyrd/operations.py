@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from langgraph_wyrd.checkpoints.read import is_damage
 from langgraph_wyrd.drive import drive, finish
-from langgraph_wyrd.errors import DatabaseBusy, ThreadNotFound, WyrdError
+from langgraph_wyrd.errors import ThreadNotFound, WyrdError
 from langgraph_wyrd.hooks import Fire as Fire
 from langgraph_wyrd.hooks import afire, fire
-from langgraph_wyrd.storage.scripts import Script, Stale
+from langgraph_wyrd.storage.scripts import Script
 
 if TYPE_CHECKING:
     from typing import Concatenate
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 T = TypeVar("T")
 Bound = Callable[[], Script[T]]  # a script with its arguments
-
-_TRIES = 40
 
 
 class Read(NamedTuple):
@@ -116,8 +114,6 @@ def _healed(wait: Read | Write) -> Steps[Any]:
             script = partial(engine.healer.script, wait.threads, gives_up)
             try:
                 fire_ = engine.healer.report((yield job(engine, "mend", script)))
-            except Stale:  # another writer was quicker: look again
-                continue
             except WyrdError as other:  # it can't be written, for one
                 raise error from other
         yield fire_
@@ -129,17 +125,10 @@ def _tried(wait: Read | Write) -> Steps[Any]:
     call = Call(*(partial(run, wait.script, **how) for run in (wait.engine.run, wait.engine.arun)))
     if isinstance(wait, Read):
         return (yield call)
-    for _ in range(_TRIES):
-        try:
-            return (yield call)
-        except Stale:
-            continue
-        finally:
-            wait.after()
-    raise DatabaseBusy(
-        f"the thread was changed by other writers {_TRIES} times meanwhile: nothing was stored. "
-        "Try again"
-    )
+    try:
+        return (yield call)
+    finally:
+        wait.after()
 
 
 # ---- methods
@@ -291,11 +280,16 @@ class SaverBase:
         except Exception as error:
             if not is_damage(error):
                 raise
+        yield from self._restored(thread)
+        return (yield from self._write(script, thread))
+
+    def _restored(self, thread: str) -> Operation[None]:
+        """Restore what can be of a damaged thread. Where nothing can be written it stays as it is:
+        what needs it says so."""
         if (healer := self._engine.healer) is not None:
-            with suppress(WyrdError):  # where nothing can be written, the script says so
+            with suppress(WyrdError):
                 mend = partial(healer.script, [thread], False)
                 yield healer.report((yield job(self._engine, "mend", mend)))
-        return (yield from self._write(script, thread))
 
     def _forget(self, *threads: str) -> None:
         for thread_id in threads:

@@ -126,8 +126,6 @@ class Writing:
                 try:
                     at_once = make("write", partial(self._at_once, codec, wanted))
                     return (yield self._posted(at_once))
-                except Stale:  # another one began the thread
-                    continue
                 finally:
                     self._cache.drop(wanted.thread_id)
             job = self._planned(codec, make, slot, wanted, None)

@@ -24,7 +24,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from langgraph_wyrd.errors import ConnectionLost, NoAnswer, SaverClosed, WyrdError
 from langgraph_wyrd.storage.parity import Groups, watched
-from langgraph_wyrd.storage.scripts import Script, Step, again_on_clash
+from langgraph_wyrd.storage.scripts import Clash, Script, Stale, Step, again_on_clash
 
 T = TypeVar("T")
 
@@ -238,9 +238,11 @@ class _Worker(threading.Thread):
             return connection.read(job.work())
         if job.kind == "clean":
             return connection.clean(job.work)
-        if job.kind == "mend":
-            return connection.write(job.work())
-        return connection.write(watched(job.work(), self._engine.mend))
+        mends = job.kind == "mend"
+        try:
+            return connection.write(job.work() if mends else watched(job.work(), self._engine.mend))
+        except Stale as error:  # another writer was quicker: what is there now is read again
+            raise Clash("another writer stored such a row meanwhile") from error
 
     def _store(self, jobs: list[Job]) -> None:
         try:
