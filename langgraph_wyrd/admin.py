@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from langgraph_wyrd import errors
 from langgraph_wyrd.checkpoints.lookup import thread_row
+from langgraph_wyrd.checkpoints.read import is_damage
 from langgraph_wyrd.configs import several
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.hooks import Happening
@@ -106,7 +107,9 @@ class Admin(OfUser):
                 try:
                     if key in some and id not in expired:
                         report += yield from self._swept(id, rule, dry_run)
-                except errors.CheckpointDamaged as error:
+                except Exception as error:
+                    if not is_damage(error):
+                        raise
                     logger.warning("thread %r is damaged, and was not swept: %s", given(id), error)
                     report += sweeping.SweepReport(left=(given(id),))
                 done += 1
@@ -125,7 +128,13 @@ class Admin(OfUser):
     def _swept(self, id: str, rule: Retention, dry_run: bool) -> Operation[SweepReport]:
         """Let one thread's checkpoints go; what was found."""
         script = partial(sweeping.swept, self._dialect, self._codec, id, rule)
-        found = yield from self._read(partial(script, dry_run=True))
+        try:
+            found = yield from self._read(partial(script, dry_run=True))
+        except Exception as error:
+            if not is_damage(error):
+                raise
+            yield from self._restored(id)
+            found = yield from self._read(partial(script, dry_run=True))
         if not dry_run and found != sweeping.SweepReport():
             found = yield from self._write(partial(script, dry_run=False), id)
             yield Fire(self, _discarded(id, found.checkpoints, "sweep"))

@@ -10,6 +10,7 @@ import pytest
 from langgraph.channels import DeltaChannel
 from langgraph.graph import START, StateGraph
 
+from langgraph_wyrd import Retention
 from langgraph_wyrd.checkpoints import snapshots
 from langgraph_wyrd.errors import CheckpointDamaged
 from tests.conftest import Backend
@@ -131,6 +132,46 @@ async def test_delta_channels_beside_a_damaged_snapshot(
     assert [await call(saver, "get_delta_channel_history", **each) for each in asked] == histories
     assert not Rows(durable.url, "wyrd_snapshots").all()
     assert {heal.kind for heal in await call(saver.thread("t"), "heals")} == {"exact"}
+
+
+KEEPS: dict[str, Callable[[Any, Call], Any]] = {
+    "keep_latest": lambda saver, call: call(saver, "prune", ["t"]),
+    "delete": lambda saver, call: call(saver, "prune", ["t"], strategy="delete"),
+    "sweep": lambda saver, call: call(saver, "sweep", Retention(keep_last=2), dry_run=False),
+    "dry run": lambda saver, call: call(saver, "sweep", Retention(keep_last=2)),
+    "repair": lambda saver, call: call(saver, "verify", repair=True),
+}
+
+
+@pytest.mark.parametrize("spoils", ["deleted", "damaged"])
+@pytest.mark.parametrize("way", KEEPS)
+async def test_deleting_beside_a_snapshot_of_which_a_row_is_lost(
+    durable: Backend, monkeypatch: pytest.MonkeyPatch, way: str, spoils: str, call: Call
+) -> None:
+    """A prune and a sweep drop the snapshot, as a load and a repair do, and go on: nothing else is
+    damaged. `verify` reports it."""
+    monkeypatch.setattr(snapshots, "SLACK", 1500)
+    monkeypatch.setattr(snapshots, "OWN_ROW", 300)
+    sealed = ring("old") if spoils == "damaged" else {}
+    with durable.open(**sealed) as saver:
+        talk(saver, "t", 5)
+        head, total = saver.get_tuple(at("t")), len([*saver.list(at("t"))])
+    change = "DELETE FROM {}" if spoils == "deleted" else "UPDATE {} SET sum = 0"
+    assert Rows(durable.url, "wyrd_snapshots").run(f"{change} WHERE channel <> ''")
+    saver = durable.open(**sealed)
+    report = await call(saver, "verify")
+    assert {each.table for each in report.findings} == {"wyrd_snapshots"}
+    found = await KEEPS[way](saver, call)
+    assert getattr(found, "left", ()) == ()
+    assert (await call(saver, "verify")).ok
+    left = len(await call(saver, "list", at("t")))
+    if way == "delete":
+        assert left == 0
+    else:
+        assert await call(saver, "get_tuple", at("t")) == head._replace(
+            parent_config=head.parent_config if left > 1 else None
+        )
+        assert (left == total) == (way in ("dry run", "repair"))
 
 
 async def test_a_checkpoint_without_any_before_it(durable: Backend, call: Call) -> None:

@@ -17,9 +17,9 @@ from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
 from langgraph_wyrd.hooks import Fire, Happening, Hooks
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import delete, insert, now, select
+from langgraph_wyrd.storage.rows import insert, now, select
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import HEALS, SNAPSHOTS, HealRow, Key
+from langgraph_wyrd.storage.tables import HEALS, HealRow, Key
 
 if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints import points
@@ -148,10 +148,8 @@ class Healer:
         """Restore rows of threads; with `gives_up`, drop those that can't be, as a repair does."""
         dialect, found = self._engine.driver.dialect, []
         for thread_id in dict.fromkeys(thread_ids):
-            if gives_up:
-                heals = yield from mend.salvaged(dialect, thread_id, self._codec())
-            else:
-                heals = yield from mend.restore(dialect, thread_id)
+            mended = mend.salvaged if gives_up else mend.restore
+            heals = yield from mended(dialect, thread_id, self._codec())
             if heals:
                 found.append((thread_id, heals))
         return found
@@ -196,24 +194,19 @@ class Healer:
         reading = load.Lenient(self._engine.driver.dialect, codec)
         found = yield do("read", partial(reading.run, lenient))
         yield self.report(done)
-        for thread_id, (key, heals, drops) in reading.found.items():
+        for thread_id, (key, heals) in reading.found.items():
             log(thread_id, heals)
             with suppress(WyrdError):
-                new = yield do("mend", partial(_recorded, key, heals, drops))
+                new = yield do("mend", partial(_recorded, key, heals))
                 yield self._fire([(thread_id, new)])
-        said = done or any(heals for _, heals, _ in reading.found.values())
+        said = done or any(heals for _, heals in reading.found.values())
         if not said and not isinstance(first, CheckpointDamaged):
             raise first  # nothing is damaged: it was another error
         return found
 
 
-def _recorded(
-    key: Key, heals: Sequence[Heal], drops: Sequence[tuple[str, str]]
-) -> Script[list[Heal]]:
-    """Record heals, and drop damaged snapshots; the heals that were not recorded before."""
-    if drops:
-        away = delete(SNAPSHOTS, "thread", "ns", "checkpoint")
-        yield Command(away, [(key, *each) for each in drops])
+def _recorded(key: Key, heals: Sequence[Heal]) -> Script[list[Heal]]:
+    """Record heals; those that were not recorded before."""
     known = {row[0] for row in (yield Query("SELECT id FROM wyrd_heals WHERE thread = ?", (key,)))}
     made = [each for each in heals if _id(each) not in known]
     if made:

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 from langgraph_wyrd.checkpoints import read, user_values
 from langgraph_wyrd.checkpoints.path import Found
-from langgraph_wyrd.checkpoints.restore import snapshot_of
 from langgraph_wyrd.codec.collector import uncollected
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
@@ -37,7 +36,7 @@ class Lenient:
         self._dialect = dialect
         self._codec = codec
         self._threads: dict[str, _Thread | None] = {}
-        self.found: dict[str, tuple[tables.Key, list[Heal], list[tuple[str, str]]]] = {}
+        self.found: dict[str, tuple[tables.Key, list[Heal]]] = {}
 
     def run(self, lenient: Callable[[Lenient], Script[T]]) -> Script[T]:
         """Run a script from the beginning (a lost connection may have it run twice)."""
@@ -46,12 +45,13 @@ class Lenient:
 
     def _thread(self, thread_id: str) -> Script[_Thread | None]:
         if thread_id not in self._threads:
-            opened, made = (yield from locked(self._dialect, thread_id, lock=False)), None
+            rows = locked(self._dialect, thread_id, self._codec, lock=False)
+            opened, made = (yield from rows), None
             if opened is not None:
                 place, found = opened
                 users = yield from fetch(tables.USER_DATA, thread=place.key)
                 made = _Thread(self._codec, found, users)
-                self.found[thread_id] = (place.key, made.heals, made.drops)
+                self.found[thread_id] = (place.key, made.heals)
             self._threads[thread_id] = made
         return self._threads[thread_id]
 
@@ -96,7 +96,6 @@ class _Thread:
         self._users = [flipped_back(tables.USER_DATA, row) or row for row in users]
         self.row: tables.ThreadRow | None = remade(found, found.stored.row)
         self.heals: list[Heal] = []
-        self.drops: list[tuple[str, str]] = []
         self._rows = {(row.ns, row.id): row for row in found.sound[tables.CHECKPOINTS]}
         self._lost: dict[tuple[str, str], Any] = {}
         self._snapshots: defaultdict[tuple[str, str, int], list[Any]] = defaultdict(list)
@@ -207,26 +206,17 @@ class _Thread:
         found = self.found(ns, id)
         if not found.path:
             raise CheckpointDamaged(f"checkpoint {given(id)} is missing")
-        again = self.again(ns, id)
         try:
-            return read.read_of(self._codec, found, again)
+            return read.read_of(self._codec, found, self.again(ns, id))
         except CheckpointDamaged:
-            if not found.snapshots:
-                raise
+            raise
         except Exception as error:
             if hasattr(error, "add_note"):  # Python 3.11
                 thread_id = given(self._found.stored.thread_id)
                 error.add_note(f"in checkpoint {given(id)} of thread {thread_id!r}")
             raise
-        made = read.read_of(self._codec, self.found(ns, id, snapshots=False), again)
-        self._drop_snapshot(found.path[-1])
-        return made
 
-    def _drop_snapshot(self, row: tables.CheckpointRow) -> None:
-        self.drops.append((row.ns, row.id))
-        self.note("exact", row.ns, row.id, "its snapshot is damaged: it is made again")
-
-    def found(self, ns: str, id: str, *, snapshots: bool = True) -> Found:
+    def found(self, ns: str, id: str) -> Found:
         """The sound rows of a checkpoint."""
         made = Found(self.row)
         made.users = user_values.Rows(self._users)
@@ -234,8 +224,7 @@ class _Thread:
         row = self._rows.get((ns, id))
         while row is not None and row not in made.path and not made.snapshots:
             made.path.append(row)
-            if snapshots:
-                made.snapshots = self._snapshots.get((row.ns, row.id, row.stamp), [])
+            made.snapshots = self._snapshots.get((row.ns, row.id, row.stamp), [])
             row = None if row.built_on is None else self._rows.get((ns, row.built_on))
         writes = self._found.sound[tables.WRITES]
         made.writes = [each for each in writes if (each.ns, each.checkpoint) == (ns, id)]
@@ -245,13 +234,6 @@ class _Thread:
         """The same for who follows the parents of checkpoints: a damaged row is known by its id,
         and still names its parent."""
         made = self.found(ns, id)
-        if made.snapshots:
-            try:
-                snapshot_of(self._codec, made.path[-1], made.snapshots)
-            except CheckpointDamaged:
-                last, made = made.path[-1], self.found(ns, id, snapshots=False)
-                if made.path[-1].built_on is None:
-                    self._drop_snapshot(last)
         if not made.path:
             lost = self._lost.get((ns, id))
             made.path = [] if lost is None else [lost]

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from langgraph_wyrd.checkpoints import search, states
 from langgraph_wyrd.checkpoints.lookup import stored_row, thread_row
-from langgraph_wyrd.checkpoints.read import NEWEST
+from langgraph_wyrd.checkpoints.read import NEWEST, is_damage
+from langgraph_wyrd.checkpoints.restore import snapshot_of
 from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
@@ -78,9 +79,12 @@ _LOCK = {
 
 
 def locked(
-    dialect: str, thread_id: str, *, lock: bool = True
+    dialect: str, thread_id: str, codec: Codec | None = None, *, lock: bool = True
 ) -> Script[tuple[Place, Recovered] | None]:
-    """A thread's rows after recovery, with its row locked."""
+    """A thread's rows after recovery, with its row locked.
+
+    With a codec, snapshots of which a row is missing count as damaged too.
+    """
     place = yield from place_of_thread(dialect, thread_id)
     if place is None:
         return None
@@ -93,7 +97,28 @@ def locked(
     stored = yield from damaged_rows.read(dialect, place.key, thread_id, row)
     if not any(stored.rows.values()) and (row is None or row.deleted_at is not None):
         return None  # it never was, or was deleted
-    return place, recovered(stored)
+    found = recovered(stored)
+    if codec is not None:
+        _give_up_snapshots(codec, found)
+    return place, found
+
+
+def _give_up_snapshots(codec: Codec, found: Recovered) -> None:
+    """Count snapshots that can't be read, though each row of theirs is sound, among the damaged."""
+    rows = {(row.ns, row.id, row.stamp): row for row in found.sound[tables.CHECKPOINTS]}
+    parts: dict[Any, list[Any]] = {}
+    for row in found.sound[tables.SNAPSHOTS]:
+        parts.setdefault((row.ns, row.checkpoint, row.stamp), []).append(row)
+    for place, snapshot in parts.items():
+        try:
+            if place in rows:
+                snapshot_of(codec, rows[place], snapshot)
+        except Exception as error:
+            if not is_damage(error):
+                continue
+            found.broken += [(tables.SNAPSHOTS, row) for row in snapshot]
+            left = [row for row in found.sound[tables.SNAPSHOTS] if row not in snapshot]
+            found.sound[tables.SNAPSHOTS] = left
 
 
 # ---- the thread's own row
@@ -161,9 +186,9 @@ def _user(found: Recovered) -> str | None:
 # ---- mending
 
 
-def restore(dialect: str, thread_id: str) -> Script[list[Heal]]:
+def restore(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
     """Write back what can be restored of a thread; what that was."""
-    opened = yield from locked(dialect, thread_id)
+    opened = yield from locked(dialect, thread_id, codec)
     if opened is None:
         return []
     place, found = opened
@@ -199,7 +224,7 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
     missing that is said once. A checkpoint whose events are damaged loses them. What else is
     damaged or missing stays so, and is known by its tag: it is found again.
     """
-    opened = yield from locked(dialect, thread_id)
+    opened = yield from locked(dialect, thread_id, codec)
     if opened is None:
         return []
     place, found = opened
@@ -295,12 +320,13 @@ def write_back(place: Place | None, found: Recovered) -> Script[list[Heal]]:
         yield stored.removed(table, row)
         what = f"a damaged row of {table.name} was none of this thread's: it was removed"
         heals.append(Heal("left_out", "", "", "", what))
-    snapshots = [row for table, row in found.broken if table is tables.SNAPSHOTS]
+    rows = [row for table, row in found.broken if table is tables.SNAPSHOTS]
+    snapshots = dict.fromkeys((row.ns, row.checkpoint) for row in rows)
     if snapshots:
         away = delete(tables.SNAPSHOTS, "thread", "ns", "checkpoint")
-        yield Command(away, [(stored.key, row.ns, row.checkpoint) for row in snapshots])
+        yield Command(away, [(stored.key, *place) for place in snapshots])
         what = "its snapshot is damaged: it is made again"
-        heals += [Heal.of("exact", row.ns, row.checkpoint, "", what) for row in snapshots]
+        heals += [Heal.of("exact", *place, "", what) for place in snapshots]
     if place is not None:
         heals += yield from _thread_row(place, found)
         heals += yield from _restore_flipped(stored.key)

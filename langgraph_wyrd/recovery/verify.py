@@ -197,7 +197,7 @@ def _thread(
     dialect: str, codec: Codec, name: str, reader: working.Reader | None
 ) -> Script[list[Finding]]:
     """What is wrong with one thread."""
-    opened = yield from locked(dialect, name, lock=False)
+    opened = yield from locked(dialect, name, codec, lock=False)
     if opened is None:
         return []
     place, found = opened
@@ -210,7 +210,8 @@ def _thread(
         what = "it is missing" if fix.old is None else "it fails its checksum"
         note(fix.table.name, _where(fix.table, fix.new), what, RIGHT)
     for table, row in found.broken:
-        note(table.name, _where(table, row), "it fails its checksum", _remedy(table, row))
+        what = "it fails its checksum" if unsound(table, row) else "a row beside it is missing"
+        note(table.name, _where(table, row), what, _remedy(table, row))
     for table, row in found.strays:
         note(table.name, _where(table, row), "it fails its checksum, and nothing is missing", AWAY)
     absent = found.absent
