@@ -109,7 +109,7 @@ def test_dialogues(half: int, delta: bool) -> None:
     """Questions and intentions are found on both halves, as well as they were when pinned."""
     question, intention = score.score_dialogues(half, delta=delta)
     assert question.f1 >= (0.98 if half == 0 else 0.96), str(question)
-    assert intention.f1 >= (0.91 if half == 0 else 0.88), str(intention)
+    assert intention.f1 >= (0.89 if half == 0 else 0.88), str(intention)
 
 
 @needs_data

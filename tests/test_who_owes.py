@@ -480,3 +480,39 @@ def test_what_is_wanted_under_a_condition_is_a_courtesy(talk: Talk) -> None:
     said = "Der Termin steht: Freitag um 13 Uhr. Falls es nicht passt, geben Sie uns Bescheid."
     state = talk("P Ich brauche einen Termin am Freitag", f"A {said}")
     assert (state.open_loops, aim(state)) == ((), None)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Fixed. The test passes now. Want me to commit it?",
+        "The login test is green again. Should we tackle the warnings next?",
+        "Done. Does that solve your problem?",
+        "I've corrected the mock and all 42 tests pass. Would you like to review the diff?",
+    ],
+)
+def test_an_offer_after_finished_work_waits_for_nobody(talk: Talk, told: str) -> None:
+    """What is reported as done closes the request, whatever is offered then."""
+    assert owed(talk("P Fix the failing login test", f"A {told}")) == []
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "I've prepared the mail to Anna. Should I send it?",
+        "I couldn't reach the mail server. Want me to try again?",
+        "The mail is still a draft. Shall I send it as it is?",
+    ],
+)
+def test_an_offer_to_do_the_work_itself_waits(talk: Talk, told: str) -> None:
+    assert owed(talk("P Send the mail to Anna", f"A {told}")) == ["m1"]
+
+
+def test_a_choice_after_finished_work_waits_for_nobody(talk: Talk) -> None:
+    """Offered with an "or", or as a list; before the work is done it is a question."""
+    work = "I've added the footer and the imprint. " + "Both use the colours of the header. " * 9
+    lists = "Would you like me to:\n1. Add a sitemap?\n2. Translate the pages?"
+    either = "Would you like me to add a sitemap, or should I translate the pages?"
+    for choice in (lists, either):
+        assert owed(talk("P Finish the website", f"A {work}\n\n{choice}")) == []
+        assert owed(talk("P Finish the website", f"A {choice}")) == ["m1"]

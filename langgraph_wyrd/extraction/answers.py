@@ -63,10 +63,16 @@ class Answers(Requests):
             source = self._source("answer", message)
             self._settle(self.requests, "answered", source, "replies", greeted)
         about = " ".join(each.text for each in self.requests) if form in OPEN else ""
-        if form == "offers" and self.requests:
+        if turn.choice and not (self.requests and self._is_over(turn, about)):
+            form = "asks"
+        elif form == "offers" and self.requests:
             if turn.progress == "refuses":
                 form = "instead"
-            elif turn.progress == "begins" or any(each.form == ASIDE for each in self.requests):
+            elif (
+                turn.progress == "begins"
+                or any(each.form == ASIDE for each in self.requests)
+                or self._is_it(turn, about)
+            ):
                 form = "asks"  # what was asked back is answered, what is wanted is not
             elif self._is_more(turn, about):
                 pass
@@ -200,6 +206,18 @@ class Answers(Requests):
         if turn.also:
             return True
         return turn.informs and bool(stems(turn.text)) and asking.asks_to_know(about)
+
+    @staticmethod
+    def _is_over(turn: speech.Turn, about: str) -> bool:
+        """Whether what was wanted is told, or reported as done, at some length."""
+        known = asking.asks_to_know(about) and not share(turn.text, about)
+        return turn.long and turn.informs and (turn.done or known)
+
+    @staticmethod
+    def _is_it(turn: speech.Turn, about: str) -> bool:
+        """Whether what is offered is no more than what was asked for."""
+        offered = stems(turn.text)
+        return bool(offered) and offered <= stems(about)
 
     def _is_more(self, turn: speech.Turn, about: str) -> bool:
         """Whether leave is asked for something beyond what was asked for, which is done."""

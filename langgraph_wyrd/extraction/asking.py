@@ -68,8 +68,7 @@ def searches(text: str) -> bool:
 
 _SEARCHES = late(
     r"\b(?:find|finding|search|searching|look(?:ing)? (?:for|up)|need|want|wanna|like to"
-    r"|interested|recommend|suggest|get|see|any|some|something|somewhere|check|show me|tell me"
-    r"|what's|what is|what will|how's|how is|how much)\b"
+    r"|get|any|some|check|tell me|what's|what is|what will)\b"
 )
 
 

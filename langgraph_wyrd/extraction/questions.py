@@ -41,6 +41,9 @@ _COURTESY = start(  # offers more of everything, wants no answer
     r"(?:and )?(?:what|how|who) else",
     rf"(?:how|what)(?: else| more)? (?:can|could|may|might) (?:i|we) {_SERVES}",
     r"how are you|what's up|what brings you",
+    r"(?:does|did|do|has) (?:that|this|it) (?:help|answer|solve|resolve|clear|cover|fix)",
+    r"(?:is|was) (?:that|this|it) (?:what you (?:were|wanted|needed|had)|all|everything)",
+    r"(?:will|would) (?:that|this) be (?:all|everything)|would there be (?:any|some)thing",
 )
 _UNDER_TERMS = start(
     "(?:if|once|when|whenever|should) (?:you|your|there|we|it|that|the|they)",

@@ -37,7 +37,6 @@ from langgraph_wyrd.state.model import Source, cut, shortened
 _PLEASE = 40  # characters: a longer answer says what is wanted
 _FEW = 3  # words of a yes that only takes up an offer
 _SHORT = 90  # characters
-_A_REMARK = 6  # words
 
 
 class _Heard(NamedTuple):
@@ -191,10 +190,7 @@ class Requests(Owed):
                 self.handed_over = bool(past) and past[-1].outcome in OVER
             if self.wish is None:
                 self.wish = past[-1].text if past else ""
-        remark = not heard.asks and (
-            said.thanks or said.agrees or said.denies or len(text.split()) <= _A_REMARK
-        )
-        return not self.handed_over and (remark or asking.searches(self.wish))
+        return not self.handed_over and (said.thanks or asking.searches(self.wish))
 
     def _ask(self, heard: _Heard, aside: bool = False) -> None:
         """A request, or one for each of several questions. One that is asked back while the agent

@@ -48,6 +48,7 @@ class Turn(NamedTuple):
     told: str = ""  # where something is begun: what is not, and what is
     next: str = ""
     numbers: frozenset[int] = frozenset()  # of a numbered list
+    choice: bool = False  # whether what they offer is one thing or another
     leaves: bool = False  # whether they leave it to the person what, or whether
 
 
@@ -108,10 +109,18 @@ def turn(text: str) -> Turn:
         )
         goes_on = goes_on and not _awaits(said[-1], tables)
     listed = _mixed(words) if last_mark >= 0 and "\n" in words else frozenset()
+    under = False  # a line that offers what is listed below it
     for place, sentence in enumerate(said):
+        if under:
+            (eased if place + 1 == len(said) else offers).append(sentence)
+            continue
         if listed and _BULLET.sub("", sentence) in listed:
             continue
         line = sentence.lower() if lower else plain_latin(sentence)
+        if sentence[-1] in ":\uff1a" and _OFFERS_LIST.match(line):
+            under = True
+            offers.append(sentence)
+            continue
         if place < len(said) - _LAST and sentence[-1] not in MARKS:
             lines.append(line)  # so far from the end a demand is no question
             continue
@@ -166,10 +175,17 @@ def turn(text: str) -> Turn:
             progress = "does"
     if offers:
         done = any(each.DONE.search(line) for line in lines for each in tables)
+        done = done and not _STILL.search(lines[-1] + "\n" + lowered(offers[0], tables))
         more = (*offers, *eased)
         also = any(each.ALSO.search(lowered(offer, tables)) for offer in more for each in tables)
+        choice = under or any(
+            each.OR.search(line, line.find(" ") + 1)
+            for line in (lowered(offer, tables) for offer in offers)
+            for each in tables
+        )
         text = " ".join(offers)
-        return Turn("offers", text, progress, done, also, informs=bool(lines), long=long)
+        form = "asks" if choice and not (long and said[0] != offers[0]) else "offers"
+        return Turn(form, text, progress, done, also, informs=bool(lines), long=long, choice=choice)
     told = following = ""
     if progress in ("begins", "does"):
         goes = [
@@ -249,6 +265,18 @@ def reports(text: str) -> bool:
     return any(each.DONE.search(line) for line in lines for each in tables)
 
 
+_OFFERS_LIST = late(  # "Would you like me to:", and a list
+    r"(?:and |or |so )?(?:(?:would|do) you (?:like|want)|want me to|(?:shall|should) i"
+    r"|(?:mochtest|willst|mochten|wollen) (?:du|sie)|soll(?:en)? (?:ich|wir)"
+    r"|souhait\w+-(?:tu|vous)|(?:voulez|voudriez|aimeriez)-vous|veux-tu|(?:tu veux|vous voulez)"
+    r"|(?:quieres?|deseas?|te gustaria|le gustaria)|(?:quer|queres|gostaria|deseja)|vuoi|vuole"
+    r"|wil je|wilt u|zal ik)\b.{0,40}$"
+)
+_STILL = late(  # of what is not done yet
+    r"\b(?:still|(?<!or )not yet|noch (?:nicht|immer|kein)\w*|weiterhin|toujours|pas encore|todavia"
+    r"|aun no|ainda|ancora|nog (?:niet|steeds|geen)|(?:re-?)?try(?:ing)? again|retry"
+    r"|noch ?(?:ein)?mal|erneut|reessa\w+|reintent\w+|riprov\w+|opnieuw)\b|仍然|还没|まだ|再试|再次"
+)
 _COLON = late(r"(?m)^[^\n]{5,200}[:\uff1a][*_ ]*\n\s*\n")
 
 
@@ -379,10 +407,8 @@ def _after_nod(tables: Tables, line: str) -> str:
 
 
 def _offer(tables: Tables, line: str, marked: bool) -> Form:
-    """An offer that leaves a choice is a question, one that asks nothing a courtesy."""
-    if not marked:
-        return "courtesy"
-    return "asks" if tables.OR.search(line, line.find(" ") + 1) else "offers"
+    """An offer that asks nothing is a courtesy."""
+    return "offers" if marked else "courtesy"
 
 
 def _begins(words: str, lines: list[str], tables: tuple[Tables, ...]) -> bool:

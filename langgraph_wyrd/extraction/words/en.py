@@ -22,8 +22,12 @@ COURTESY = (
 )
 OFFERS = (
     r"^(?:and |or |so )?(?:would|do) you (?:also )?(?:like|want|prefer)(?: for)? me to\b",
-    r"^(?:would|do) you (?:also )?(?:like|want) (?:a|an|some|the|your|these|to see|to (?:learn|"
-    r"know|go deeper|dive|explore|hear))\b",
+    r"^(?:and |or |so )?(?:would|do) you (?:also )?(?:like|want|prefer|need) (?:a|an|some|any|the|"
+    r"your|these|this|that|it|them|more|help|another|to)\b",
+    r"^(?:want|need) (?:it|them|to|me to|more|another|any|help)\b",
+    r"^(?:would|will|could) it (?:help|be (?:\w+ )?(?:helpful|useful)) (?:if|to)\b",
+    r"^is there (?:a|any|some)\b.{1,40}\byou(?:'d| would)? (?:like|want)\b",
+    r"^(?:and |or |so )?(?:shall|should) we\b",
     r"^(?:if you(?:'d| would)? (?:like|want|prefer|wish|need|say|tell|share|send|give|paste|"
     r"let))\b",
     r"^want me to\b",
@@ -36,18 +40,17 @@ OFFERS = (
     r"^(?:and |or |so )?(?:shall|should|can|may) i (?!ask\b|have\b|know\b|get your|assume\b|"
     r"see\b)\w+",
     r"^(?:want|need|fancy|care for) (?:a|an|some|the|to see|more)\b",
-    r"^would you like (?:that|this|it)\W*$",
 )
 APPROVAL = (
     r"^may i (?!ask|have|know|help|assist|also|get|take|see|suggest)\w+",
     r"\b(?:shall|should|can|may|do) (?:i|we|you want me to|you want to) (?:now )?(?:proceed|"
-    r"go (?:ahead|on)|continue|deploy|merge|delete|apply|commit|push|execute|book|send|cancel|"
-    r"submit|pay|order|charge|refund|publish)\b",
+    r"go (?:ahead|on)|continue|pay|charge|refund|order|book|cancel|delete|submit|execute)\b",
     r"\bplease (?:confirm|approve)\b",
     r"^(?:confirm|approve)\b",
     r"\b(?:shall|should) i (?:save|create|add|place|register|file|finali[sz]e) (?:this|it|that)\b",
 )
 DEMANDS = (
+    r"\bi need you to \w+",
     r"^(?!.*\b(?:moment|wait|hold on)\b).+ please$",  # "and your PIN as well please"
     r"^please (?:re-?)?(?:enter|provide|select|choose|specify|share|describe|attach|answer|pick)\b"
     r"(?!.*\bif\b)",
@@ -126,10 +129,25 @@ REFUSES = (
     r"\b(?:i'm|i am|we're|we are) (?:unable|not able|not allowed|not authori[sz]ed|afraid)\b",
     r"\b(?:i|we) (?:can't|cannot|can not|won't|am not able|don't have access|do not have access)\b",
 )
+# What agents report of their own work.
+_DEEDS = (
+    r"added|adjusted|applied|booked|built|cancell?ed|changed|cleaned|committed|configured|"
+    r"confirmed|converted|copied|corrected|created|deleted|deployed|disabled|enabled|filed|fixed|"
+    r"generated|implemented|installed|made|merged|migrated|moved|opened|ordered|placed|posted|"
+    r"published|pushed|put|refactored|refunded|registered|removed|renamed|replaced|rescheduled|"
+    r"reserved|resolved|restarted|reverted|rewritten|rewrote|saved|scheduled|sent|set up|solved|"
+    r"sorted|stored|submitted|switched|translated|updated|uploaded|verified|written|wrote"
+)
 DONE = (
-    r"\b(?:done|finished|completed?|all set|ready)\b",
-    r"\b(?:is|are) now\b",
-    r"\bhere(?:'s| is| are)\b",
+    r"\b(?:done|finished|completed?|all set|ready|successfully)\b",
+    r"\b(?:is|are) (?:now|all)\b",
+    r"\bhere(?:'s| is| are| you (?:go|are))\b(?! (?:what|how|why|my)\b| (?:the|a) (?:plan|summary of "
+    r"(?:the|your|what)))",
+    rf"\bi(?:'ve| have)?(?: just| also| now| already)* (?:{_DEEDS})\b",
+    rf"\b(?:is|are|was|were|(?:has|have) been|got)(?: \w+ly| now| just| already)* (?:{_DEEDS})\b",
+    rf"^(?:\w+ ){{0,3}}(?:{_DEEDS})(?: and \w+)?\W*(?:$|,|in\b|the\b|for\b|as\b|to\b)",
+    r"\b(?:passes|pass|passing|green|works|working|clean|in place|live)(?: again| now)?\W*$",
+    r"^(?:all )?(?:\w+ ){0,3}tests? (?:\w+ ){0,2}pass",
     r"✅|✔",
 )
 ALSO = r"\b(?:also|as well|too|another|next|further)\b"
