@@ -141,8 +141,8 @@ _DEEDS = (
 DONE = (
     r"\b(?:done|finished|completed?|all set|ready|successfully)\b",
     r"\b(?:is|are) (?:now|all)\b",
-    r"\bhere(?:'s| is| are| you (?:go|are))\b(?! (?:what|how|why|my)\b| (?:the|a) (?:plan|summary of "
-    r"(?:the|your|what)))",
+    r"\bhere(?:'s| is| are| you (?:go|are))\b(?! (?:what|how|why|my)\b| (?:the|a) (?:plan|"
+    r"summary of (?:the|your|what)))",
     rf"\bi(?:'ve| have)?(?: just| also| now| already)* (?:{_DEEDS})\b",
     rf"\b(?:is|are|was|were|(?:has|have) been|got)(?: \w+ly| now| just| already)* (?:{_DEEDS})\b",
     rf"^(?:\w+ ){{0,3}}(?:{_DEEDS})(?: and \w+)?\W*(?:$|,|in\b|the\b|for\b|as\b|to\b)",
