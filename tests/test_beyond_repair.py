@@ -134,6 +134,31 @@ async def test_delta_channels_beside_a_damaged_snapshot(
     assert {heal.kind for heal in await call(saver.thread("t"), "heals")} == {"exact"}
 
 
+@pytest.mark.parametrize("how", ["damaged", "deleted", "all before"])
+async def test_all_messages_where_only_an_ancestor_is_lost(
+    durable: Backend, monkeypatch: pytest.MonkeyPatch, caplog: Any, how: str, call: Call
+) -> None:
+    """Every message of all=True that any other checkpoint has is there, and a warning names the
+    one that can't be read. With on_damage="raise" it raises."""
+    monkeypatch.setattr(snapshots, "SLACK", 1500)
+    with durable.open() as saver:
+        talk(saver, "t", 6)
+        every = saver.thread("t").messages(all=True)
+        ids = sorted(entry.checkpoint_id for entry in saver.thread("t").history())
+    made = {row["checkpoint"] for row in Rows(durable.url, "wyrd_snapshots").all()}
+    last = ids.index(min(made))
+    gone = ids[:last] if how == "all before" else ids[last - 4 : last - 2]
+    lose(durable.url, "wyrd_checkpoints", *gone, column=None if how == "deleted" else "delta")
+    saver = durable.open()
+    assert await call(saver.thread("t"), "messages", all=True) == every
+    said = next(each.getMessage() for each in caplog.records if "all=True" in each.getMessage())
+    assert ("the beginning" in said) == (how == "all before")
+    assert f"checkpoint {ids[last - 1]} can't be read" in said
+    strict = durable.open(on_damage="raise")
+    with pytest.raises(CheckpointDamaged):
+        await call(strict.thread("t"), "messages", all=True)
+
+
 KEEPS: dict[str, Callable[[Any, Call], Any]] = {
     "keep_latest": lambda saver, call: call(saver, "prune", ["t"]),
     "delete": lambda saver, call: call(saver, "prune", ["t"], strategy="delete"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +24,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES, _messages_delta_reducer
 from langgraph.types import Overwrite
 
 from langgraph_wyrd.configs import checkpoint_config, id_of, ns_of, parent_of
-from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
+from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.extraction import messages as forms
 from langgraph_wyrd.operations import Operation, ask
 from langgraph_wyrd.operations import listed as all_of
@@ -31,6 +32,8 @@ from langgraph_wyrd.state.results import HistoryEntry
 
 if TYPE_CHECKING:
     from langgraph_wyrd.thread.base import When
+
+logger = logging.getLogger("langgraph_wyrd")
 
 DEFAULT = "messages"
 _PREVIOUS = "__previous__"  # what a functional graph saved
@@ -285,10 +288,11 @@ def _transcript(
             older = yield all_of(saver, checkpoint_config(*here), before=last.config, limit=_PAGE)
             page = {id_of(each): each for each in older}
         if wanted not in page:  # ids need not be in order
-            page = {wanted: (yield ask(saver, "get_tuple", checkpoint_config(*here, wanted)))}
+            nearest = yield from _nearest(saver, *here, wanted)
+            if nearest is None:
+                break
+            page = {wanted: nearest}
         parent, last = page[wanted], [*page.values()][-1]
-        if parent is None:
-            break
         before, has_list = _listed(parent, name), _listed(child, name) is not None
         if not has_list:  # a DeltaChannel: what the parent's tasks wrote to it
             wrote = [value for _, channel, value in parent.pending_writes or () if channel == name]
@@ -308,6 +312,25 @@ def _transcript(
         entries.append((order, Entry(message, ts, id, key in in_state, order is None)))
     entries.sort(key=lambda each: (each[0] is None, (each[0] or (0, 0))[:2]))
     return [entry for _, entry in entries]
+
+
+def _nearest(saver: Any, thread_id: str, ns: str, id: str) -> Operation[CheckpointTuple | None]:
+    """A checkpoint; if it can't be read, the nearest before it that can, with a warning."""
+    try:
+        found = yield ask(saver, "get_tuple", checkpoint_config(thread_id, ns, id))
+    except CheckpointDamaged as error:
+        if not saver._heals:
+            raise
+        before = error.ancestor
+        logger.warning(
+            "thread %r: checkpoint %s can't be read: the messages that were only in it, or in "
+            "others between it and %s, are missing from all=True",
+            thread_id, id, before or "the beginning",
+        )  # fmt: skip
+        if before is None:
+            return None
+        found = yield ask(saver, "get_tuple", checkpoint_config(thread_id, ns, before))
+    return found  # type: ignore[no-any-return]
 
 
 def _listed(found: CheckpointTuple, name: str) -> list[Any] | None:
