@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
+from decimal import Decimal
 from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -172,7 +174,7 @@ class Rows:
         return self._sealed(
             CONTEXT,
             ContextRow(
-                self._key, self._thread_id, item.id, item.key, to_json(item.value),
+                self._key, self._thread_id, item.id, item.key, _text(item.value),
                 _json(item.metadata), moment(item.opened_at), moment(item.changed_at),
                 *_where(item.source), item.confidence, self._at, _json(item.extra),
             ),
@@ -206,7 +208,22 @@ def _stored(id: str | None) -> str | None:
 
 
 def _json(held: Any) -> str | None:
-    return to_json(dict(held)) if held else None
+    return _text(dict(held)) if held else None
+
+
+_EXPONENT = re.compile(r"\d[eE]\+?\d")
+_NUMBERS = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?[eE]\+?\d+')
+
+
+def _text(value: Any) -> str:
+    """JSON without exponents in large numbers: Postgres would make integers of these (1e300)."""
+    text = to_json(value)
+    return _NUMBERS.sub(_digits, text) if _EXPONENT.search(text) else text
+
+
+def _digits(match: re.Match[str]) -> str:
+    number = match[0]
+    return number if number.startswith('"') else f"{Decimal(number):.1f}"
 
 
 def due_json(due: tuple[Due, ...]) -> str:

@@ -6,13 +6,10 @@ agree with the events can't be told without them.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -367,29 +364,7 @@ _SHOWN = ("status", "reason", "due", "title", "open_loops", "open_todos")
 def _items(codec: Codec, table: tables.Table, rows: Sequence[Any]) -> dict[str, Any]:
     """What the rows of a public table say: each item, and its place in a list."""
     item = listing.item_of(table, _refused)
-    json_columns = [column.name for column in table.columns if column.kind == "json"]
-
-    def opened(row: Any) -> Any:
-        row = codec.open(table, row)
-        held = {name: getattr(row, name) for name in json_columns}
-        return row._replace(**{name: _as_jsonb(text) for name, text in held.items() if text})
-
-    return {row.id: (item(opened(row)), getattr(row, "place", 0)) for row in rows}
-
-
-_EXPONENT = re.compile(r"\d[eE]\+?\d")
-
-
-def _as_jsonb(text: str) -> str:
-    """JSON with its numbers as Postgres gives them back: 1e300 as an integer of 301 digits."""
-    if not _EXPONENT.search(text):
-        return text
-    return json.dumps(json.loads(text, parse_float=_number))
-
-
-def _number(text: str) -> int | float:
-    digits = format(Decimal(text), "f")
-    return float(text) if "." in digits else int(digits)
+    return {row.id: (item(codec.open(table, row)), getattr(row, "place", 0)) for row in rows}
 
 
 def _refused(held: Any) -> None:
