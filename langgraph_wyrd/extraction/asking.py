@@ -182,6 +182,19 @@ def left_over(text: str, told: frozenset[str]) -> bool:
     return any(len(each) > 1 and not told & each for each in about[1:])
 
 
+_NEEDLESS = late(
+    r"\b(?:no need|not needed|nicht notig|brauch\w* (?:ich|wir|es|man)? ?nicht"
+    r"|pas (?:besoin|la peine)|no (?:hace falta|es necesario)|nao (?:precisa|e preciso)"
+    r"|non serve|non occorre|hoeft niet|niet nodig)\b(?! (?:more|mehr|plus|mas|mais|piu|meer))"
+    r"|不(?:用|需要|必)|不要|いりません|結構|大丈夫|必要ない"
+)
+
+
+def is_needless(text: str) -> bool:
+    """Whether a person says that a thing is not needed: of what was asked about, a no."""
+    return _NEEDLESS.search(plain_latin(text)) is not None
+
+
 _CANCELS = late(
     r"\b(?:cancel|stornier|annul|cancela|cancele|disdi|annuleer)\w* (?:it|them|sie|es|ihn|la|"
     r"le|lo|het|ze)\b"
@@ -206,6 +219,11 @@ def adds(text: str) -> bool:
     tables = languages(words[:400])
     line = lowered(words, tables)
     return _ADDS.match(line) is not None or any(each.ALSO.search(line) for each in tables)
+
+
+def adds_first(text: str) -> bool:
+    """Whether a person begins with "and": what they ask comes on top."""
+    return _ADDS.match(plain_latin(own_words(text))) is not None
 
 
 class Said(NamedTuple):
@@ -358,7 +376,7 @@ _TURNS = late(
 _WITHDRAWS = late(
     r"(?:(?:no|ok|okay|oh|ugh|actually|nein|nee|non|nao)\W+)*(?:forget|never ?mind|scrap|drop"
     r"|scratch|vergiss|vergessen sie|oublie[zs]?|laisse[zs]? tomber|olvid\w+|esquec\w+"
-    r"|dimentic\w+|vergeet)\b"
+    r"|dimentic\w+|vergeet|deix[ae]|deja(?:lo)?|lascia(?:mo)?|laat)\b"
     "|忘了|别管"
 )
 _MYSELF = late(  # who goes on with it: "I'll do it in Keynote"
@@ -394,7 +412,10 @@ def _first(found: Iterator[str]) -> Iterator[str]:
 
 
 def _wishes(tables: Tables, line: str) -> bool:
-    return tables.wishes(line) or tables.wishes(beyond_nods(tables, line))
+    if tables.wishes(line) or tables.wishes(beyond_nods(tables, line)):
+        return True
+    turns = None if tables is ENGLISH else tables.REDIRECT.match(line)
+    return turns is not None and tables.wishes(line[turns.end() :].lstrip(ENDS))
 
 
 _SPLIT = late(
@@ -466,7 +487,7 @@ def _small(tables: Tables, line: str, both: tuple[str, ...], is_short: bool) -> 
     bare = tables.gratitude.sub(" ", line).strip(ENDS)
     if bare and bare != line and tables.FAREWELL.fullmatch(bare):
         return "farewell"
-    if any(map(tables.STOP.fullmatch, both)) or tables.STOP.fullmatch(_NO.sub("", line)):
+    if any(map(tables.STOP.fullmatch, (*both, bare, _NO.sub("", line)))):
         return "stop"
     for each in both:
         found = tables.PROCEED.match(each)

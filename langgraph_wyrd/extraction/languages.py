@@ -169,6 +169,8 @@ def languages(text: str) -> tuple[Tables, ...]:
             return (_CHINESE,)
     line = plain_latin(text[:_READ])
     words = set((_ASCII_WORD if line.isascii() else _WORD).findall(line))
+    if "'" in line:  # "l'orario", "un'altra"
+        words.update([word[: word.find("'") + 1] for word in words if "'" in word])
     if not words:
         return (_CHINESE,) if _HAN.search(text) else ()
     english = len(words & ENGLISH.words[0])

@@ -150,7 +150,10 @@ class Requests(Owed):
             return
         elif not (heard.asks or wants_now()):
             return  # it goes on with what they said before
-        elif any(share(line, each.text) for each in self.requests) or (
+        elif (
+            not asking.adds_first(message.text)
+            and any(share(line, each.text) for each in self.requests)
+        ) or (
             not (said.questions or asking.adds(message.text))
             and not self._agent_spoke_last(place, fresh)  # in the middle of its work
         ):
@@ -164,8 +167,8 @@ class Requests(Owed):
     @staticmethod
     def _asks_anew(heard: _Heard) -> bool:
         """Whether something else takes the place of what was wanted."""
-        said, text = heard.said, heard.message.text
-        surely = heard.asks or said.withdraws or not heard.waited or not may_be_english(text)
+        said = heard.said
+        surely = heard.asks or said.withdraws or not heard.waited
         if said.redirect and surely and not (heard.waited and said.agrees):
             return True
         if not (heard.waited and said.agrees):
@@ -209,7 +212,8 @@ class Requests(Owed):
     def _small(self, heard: _Heard) -> None:
         """A greeting, thanks, a yes, a stop: small words that say nothing of their own."""
         message, said, _, line, shown, source, form, waited, _, asked = heard
-        if said.stop and (said.withdraws or not (waited and share(line, asked))):
+        no = waited and asking.is_needless(line) and not asking.is_question(asked)
+        if said.stop and not no and (said.withdraws or not (waited and share(line, asked))):
             if self.requests or self.aim:
                 self._calls_off(source)
             elif asking.cancels(line):  # what was ordered, not what was asked for

@@ -5,6 +5,7 @@ COMMON = (
     "si ci non ma come quale dove quando grazie ciao favore vorrei voglio puoi ho ha hai sono "
     "sei siamo questo questa quello buongiorno salve anche ora perche tutto bene o al alla "
     "nel nella dal piu gia molto cosa fare era essere stato c'e e' posso sto da su"
+    " io ne l' un' dell' all' nell' sull' quell' c'"
 )
 YOU = (
     r"\b(?:lei|tu|ti|te|suo|sua|suoi|sue|tuo|tua|tuoi|tue|voi|vostr[oaie]|io|mi|noi|puoi|"
@@ -16,6 +17,8 @@ COURTESY = (
     r"richiest[ae]|cosa|informazioni|in cui)?\W*$",
     r"\b(?:qualcos'altro|c'e altro|altro in cui|altre domande|ulteriori domande|"
     r"bisogno di altro|serve altro)\b",
+    r"\bfare altro\b|\baltro per (?:te|lei|voi)\b|^(?:hai|ha|avete) (?:qualche )?(?:dubbi\w*|"
+    r"domand\w+)\W*$|\bcos'altro\b",
 )
 OFFERS = (
     r"^(?:e |o |oppure )?(?:vuoi|vuole|volete|desideri|ti va di|preferisci)(?: \w+re\b|\W*$)",
@@ -29,6 +32,11 @@ OFFERS = (
     r"desidera|preferisci|preferisce|ti serve|le serve|devo|posso|hai bisogno)",
     r"^(?:(?:ti|le|te|lo|la|li|glielo) )*(?!attendo|aspetto|sono|solo|quando|tutto|allego|"
     r"credo|spero|voglio|secondo|posso)\w{3,}o (?:il|lo|la|i|gli|le|un|una|anche|altro)\b.*\?$",
+    r"^(?:ti|le|vi) (?:va|piacerebbe|interessa|interesserebbe|serve|servono)\b|^devo (?!aiut|"
+    r"chied|saper|esser|aver)\w+re\b|^che ne (?:dici|dice|pensi)\b|^(?:vuoi|vuole|volete) "
+    r"(?:anche|un|una|dei|delle)\b",
+    r"^(?:era|e) (?:questo|quello) (?:che|quello)\b|^(?:va|andava|ti va|le va) bene(?: "
+    r"cosi)?\W*$|^ti sembra\b|^ha senso\b|^(?:e )?tutto chiaro\b",
 )
 APPROVAL = (r"^posso (?!aiutar|anche|esser|chied|saper|aver)\w+",)
 DEMANDS = (
@@ -49,6 +57,19 @@ DEMANDS = (
     r"possiamo)\b",
     r"^(?:rispondi|risponda|scrivi|scriva|digita|digiti|invia|mandi|manda|trascina|"
     r"carica)\b.{1,60}\b(?:e (?:io )?(?:lo|la|ti|procedo|\w+o)\b|qui\W*$)",
+    r"^(?:prima di|per) (?:\w+ ){1,6}(?:ho|avrei) bisogno d|^per (?:\w+ ){1,5}(?:inserisc|"
+    r"indic|forn|invi|scriv|selezion|compil|alleg)\w+ (?:il |la |i |le )?(?:tu[oa]|tuoi|tue|"
+    r"su[oa]|suoi|sue)\b",
+    r"^(?:attendo|aspetto|(?:resto|rimango|sono) in attesa|in attesa)\b(?!.*\b(?:risposta|"
+    r"conferma|riscontro) (?:del|dal|dei)\w*)|\b(?:fammi|mi faccia|fatemi) sapere (?:il|lo|la|"
+    r"i|gli|le|l'|quale|quali|quando|dove|chi|a che|per quan\w+|come (?:vuoi|vuole|preferisci|"
+    r"preferisce|procedere))\b|^dimmi tu\b",
+    r"\bnon (?:mi )?e (?:del tutto |ancora )?chiaro (?:quale|quali|che|se|cosa|quando)\b|"
+    r"^(?:ora |adesso )?manca(?:no)? (?:solo |ancora |soltanto )*(?:il|lo|la|l'|i|gli|le)\b|"
+    r"^(?:serve|servono|occorre) (?:la|il) (?:tua|tuo|sua|suo)\b|^(?:scegli|scelga) un'",
+    r"^(?:scrivi|scriva|rispondi|risponda|digita|digiti|clicca|clicchi|premi|"
+    r"prema)\b.{1,60}\bper (?:confermare|continuare|procedere|approvare|annullare|"
+    r"accettare)\b|\b(?:le|ti|vi) chied\w+ (?:solo |gentilmente |cortesemente )*di\b",
 )
 NEEDS = (
     r"^se mi (?:comunica|da|dai|manda|mandi|invia|invii|passa|passi|fornisce|fornisci|dice|"
@@ -70,6 +91,20 @@ BEGINS = (
     r"lo sistemo)\b",
     r"\bin (?:lavorazione|elaborazione)\b|\bin corso di\b",
     r"\bin (?:coda|corso|esecuzione)\b",
+    r"\bfammi (?!sapere)\w+re\b|\bdo (?:subito )?un'occhiata\b|^(?:prima|innanzitutto|per "
+    r"prima cosa),? \w{3,}o\b|^vediamo\b(?! (?:domani|presto|se funziona))|^(?:partiamo|"
+    r"cominciamo|iniziamo) (?:da|con)\w*\b|\bme ne occup\w+\b|\bprovved\w+ (?:subito|io|a)\b",
+    r"\b(?:inizier|comincer|verificher|controller|preparer|invier|mander|provveder|aggiorner|"
+    r"contatter|creer|eseguir|analizzer|aggiunger|correggr|occuper|cercher|chieder|proceder|"
+    r"passer|guarder|sistemer|scriver|far)(?:o|emo)\b",
+    r"\b(?:la|lo|ti|vi|le) (?:ri)?(?:contatt|chiam|rispond|avvis|aggiorn)(?:o|iamo|ero|eremo|"
+    r"eranno|era)\b.{0,20}\b(?:entro|a breve|presto|al piu|appena|quanto prima|domani)\b|"
+    r"\b(?:ti|le|vi) (?:avviso|rispondo|faccio sapere)\b|\briceverai? (?:presto |a breve )?(?:una "
+    r"risposta|un riscontro|notizie)\b|\b(?:verra|sarai?|sara) ricontattat[oa]\b|\bin (?:fase "
+    r"di|attesa di) (?:elaborazione|valutazione|lavorazione|verifica|approvazione)\b",
+    r"\b(?:sto|stiamo|sta|stanno) (?:ancora|gia|ora|adesso) \w+ndo\b|\bnon (?:ho|abbiamo) "
+    r"ancora \w+|\b(?:controllo|verifico|guardo|sento|chiedo|cerco|vedo)\b.{0,30} e (?:poi "
+    r")?(?:ti|le|vi) (?:dico|faccio sapere|aggiorno|rispondo|confermo|scrivo)\b",
 )
 REFUSES = (
     r"\b(?:purtroppo|sfortunatamente|mi dispiace ma)\b",
@@ -96,6 +131,10 @@ NODS = (
     r"aspetto|fammi sapere|mi faccia sapere|(?:molto|va|cosi va) meglio|bel lavoro|ben fatto|"
     r"bravo|ottimo lavoro|\w+issim[oai]|(?:lo |la |ci )?(?:provo|guardo|controllo|"
     r"faccio)(?: (?:subito|dopo|stasera|domani|oggi|piu tardi))?|benissimo|cosi"
+    r"|(?:resto|rimango) in attesa|tranquill[oa]|non c'e (?:nessuna )?fretta|senza fretta|"
+    r"(?:fai |faccia )?con calma|(?:fammi|mi faccia) sapere quando (?:hai|ha) (?:finito|"
+    r"fatto)|dell'aiuto|per l'aiuto|ho cambiato idea|impeccabile|che bello|(?:e )?venuto "
+    r"(?:molto )?(?:bene|benissimo)"
 )
 YES = (
     r"si|certo|ok|okay|va bene|d'accordo|perfetto|volentieri|esatto|corretto|giusto|procedi|"
@@ -110,6 +149,9 @@ FAREWELL = (
     r"il momento) (?:no|basta|e tutto)|non ora|basta cosi|a posto cosi|sono a posto|"
     r"nessun'altra domanda)",
     r"(?:per (?:oggi|ora|adesso|il momento) )?(?:e|e') tutto(?: per .*)?",
+    r"(?:a (?:presto|domani|dopo|piu tardi)|arrivederci|ci sentiamo)\b[^;\u3001\uff0c]*|(?:ti "
+    r"auguro una |le auguro una )?(?:buon|buona) (?:giornata|serata|notte|weekend|fine "
+    r"settimana|lavoro)\b[^;]*|per (?:oggi|ora|adesso) (?:e tutto|basta(?: cosi)?)",
 )
 PROCEED = (
     r"(?:si,? (?:grazie|per favore)|procedi(?: pure)?|proceda(?: pure)?|vai(?: avanti|"
@@ -130,6 +172,9 @@ STOP = (
     r"(?:tutto (?:a posto|ok|risolto),? )?(?:l'ho|lo ho) (?:trovat|risolt|sistemat)[oa](?: io|"
     r" da solo| da sola)?|trovato|(?:ora |adesso )(?:va|funziona)|(?:va|funziona) di nuovo|"
     r"tutto (?:a posto|risolto)",
+    r"non (?:lo |la |li )?voglio piu(?: niente)?|(?:no,? )?non (?:mi )?serve(?: piu)?|non "
+    r"(?:farlo|fare niente|mandarlo|inviarlo|cancellarlo)|(?:ho )?(?:gia )?(?:risolto|fatto|"
+    r"trovato)(?: (?:io|da sol[oa]|tutto))*|come non detto|niente",
 )
 REDIRECT = (
     r"^(?:no[,.;:!]? |aspetta[,.;:!]? |aspetti[,.;:!]? |ah[,.;:!]? |ok[,.;:!]? |oh[,.;:!]? |"
@@ -153,6 +198,7 @@ OPEN = (
 MORE = (
     r"\b(?:ma|pero|non|ancora|tranne)\b|\bper (?:favore|piacere)\b|\b(?:bisogno|voglio|vorrei|"
     r"serve|manca)\b"
+    r"|\b(?:ora|adesso) (?!va|funziona|e|ho|si|tutto|capisco)\w+"
 )
 BARE = (
     r"^(?:e |o |allora |ok |va bene )*(?:(?:a|di|in|per|da|con) )?(?:quale?|quali|quando|dove|"

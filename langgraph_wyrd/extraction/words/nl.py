@@ -5,12 +5,14 @@ COMMON = (
     "kan mijn jouw we wij zijn heb heeft hebben ook nog maar of als bij om naar wil graag "
     "bedankt dank hallo alstublieft alsjeblieft ja nee goed er wordt worden deze waar wanneer "
     "waarom welke mij moet dan nu zo geen over heel even zou zal alles"
+    " laat hem ons jullie toch wel me hij zij daar hier"
 )
 YOU = r"\b(?:u|uw|je|jij|jou|jouw|jullie|ik|we|wij|mij|me)\b"
 COURTESY = (
     r"^(?:hoe|waarmee|waar) kan ik (?:\w+ ){0,3}(?:helpen|van dienst)\b",
     r"\b(?:nog (?:iets|wat|andere?|meer|vragen|hulp)|verder nog|iets anders|anders nog)\b",
     r"\bals er iets\b",
+    r"\bkan ik (?:\w+ ){0,3}(?:verder|nog|ergens mee) (?:\w+ )?helpen\b",
 )
 OFFERS = (
     r"^(?:en |of )?zal ik\b",
@@ -19,6 +21,12 @@ OFFERS = (
     r"^(?:wil|wilt) (?:je|u)(?: dat)?\W*$",
     r"\b(?:laat|laten) (?:het )?(?:me |mij )?(?:maar |gerust |even )?weten (?:of|als) (?:je|"
     r"u|ik)\b",
+    r"^(?:heb|heeft|hebben) (?:je|u|jullie) (?:ook|nog|een extra) .*nodig\b|^moet ik\b|^moet "
+    r"er (?:nog|ook)\b|^kan ik (?:ook )?(?:de|het|een)\b|^(?:wil|wilt) (?:je|u) .*\b(?:ook|"
+    r"instellen|toevoegen)\b",
+    r"^(?:is|was) (?:dit|dat|het) (?:wat (?:je|u)|zo (?:goed|duidelijk|oke)|naar wens|"
+    r"duidelijk|de bedoeling)\b|^ziet (?:dit|dat|het) er (?:zo )?goed uit\b|^(?:snap|begrijp|"
+    r"volg) (?:je|u)(?: het)?\W*$",
 )
 APPROVAL = (r"^mag ik (?!ook|u\b|je\b|vragen|weten)\w+",)
 DEMANDS = (
@@ -33,6 +41,18 @@ DEMANDS = (
     r"\bzonder .{2,60}\b(?:ik|we)\b.{0,15}\bniet\b",
     r"^(?:antwoord|typ|schrijf|zeg|stuur|sleep|klik|kies|geef)\w*\b.{1,60}(?:\bdan \w+ (?:ik|"
     r"we)\b|\bhier(?:heen|naartoe)?\W*$)",
+    r"\b(?:ik|we) (?:hoef|moet|moeten|wil|zou)\b.{0,20}\b(?:weten|ontvangen)\b|^(?:voordat|"
+    r"alvorens)\b.*\b(?:nodig|weten|toestemming|akkoord)\b",
+    r"^graag (?:\w+ ){0,3}(?:uw|je|jouw|de|het|een)\b.*\b(?:doorgeven|invullen|sturen|"
+    r"aangeven|bevestigen|delen|mailen|vermelden)\b|^graag (?:ontvang|hoor|verneem|krijg) "
+    r"(?:ik|we)\b|\b(?:ik|we) (?:hoor|horen|verneem|vernemen|ontvang|ontvangen|krijg|krijgen) "
+    r"(?:dan )?graag (?!(?:als|of)\b)",
+    r"\bik wacht (?:nog )?op (?:uw|je|jouw)\b|^ik wacht op (?!antwoord|reactie|een)|^(?:zeg|"
+    r"geef) (?:het )?maar\b(?! (?:als|of)\b)",
+    r"^(?:antwoord|typ|schrijf|zeg|stuur|klik|kies|druk|reageer)\w*\b.{1,60}\bom (?:te "
+    r"(?:bevestigen|doorgaan|annuleren|accepteren|goedkeuren)|(?:door|verder) te gaan)",
+    r"\bniet (?:helemaal |goed )?(?:duidelijk|zeker)\b.{0,15}\b(?:welke?|wat|of|wanneer|"
+    r"hoe)\b|\bbegrijp niet (?:goed )?(?:welke?|wat)\b",
 )
 NEEDS = r"\bkan (?:u|je) .{3,80}\bof\b.{3,60}\baanbieden\b"
 BEGINS = (
@@ -55,6 +75,25 @@ BEGINS = (
     r"\b(?!heb|had|ben|was|kan|wil|moet|mag|zou|zie|weet|snap)\w{2,} (?:ik|we) (?:hierna|daarna|"
     r"nu|zo|straks|meteen|zometeen|direct|vervolgens|eerst)\b",
     r"^nog (?:\d+|twee|drie|vier) (?:te gaan|over)\b",
+    r"\blaat me (?!(?:\w+ ){0,3}weten\b)(?:\w+ ){0,4}\w+en\b|^(?:even|eens) (?:kijken|checken|"
+    r"zoeken|nakijken|zien)\b|\b(?:ben|zijn) (?:\w+ ){0,5}aan het \w+en\b",
+    r"^(?:eerst|nu|dan|daarna|vervolgens|hierna) (?!(?:heb|had|ben|was|kan|wil|moet|mag|zou|"
+    r"zie|weet|snap|hebben|zijn|kunnen|krijg|denk|begrijp|hoor|wacht|vind)\b)\w{2,} (?:ik|"
+    r"we)\b|\b(?:ik|we) (?!(?:heb|had|ben|was|kan|wil|moet|mag|zou|zie|weet|snap|hebben|zijn|"
+    r"kunnen|krijg|denk|begrijp|hoor|wacht|vind)\b)\w+ (?:(?:het|hem|dat|dit|ze|je|u|er|(?:de|"
+    r"het) \w+) ){0,2}(?:meteen|direct|nu|zo|straks|even|eerst)\b",
+    r"\b(?:ik neem|(?:we|wij|zij|ze|collega's) nemen|neemt|wordt) .{0,40}\bcontact\b|\b(?:u|"
+    r"je) hoort (?:\w+ ){0,6}van (?:ons|mij|me)\b|\b(?:u|je) (?:ontvangt|krijgt) (?:\w+ "
+    r"){0,3}(?:bericht|antwoord|reactie|een update)\b|\bin behandeling\b",
+    r"\bwacht(?:en)? nog op (?!uw|je|jouw|u\b)|\bnog niet klaar\b|(?<!je )(?<!u )(?<!jullie "
+    r")\bmoet(?:en)? nog\b",
+    r"\baan mij over\b|^komt (?:goed|in orde|eraan|voor elkaar)\b|^(?:doe|regel|fix) ik\b|"
+    r"\b(?:ga|gaan) .*aan de slag|^(?:\w+, )?aan de slag\b|\b(?:dan|nu) ga (?:ik|we)\b|^laten "
+    r"we (?:met|eerst|eens|beginnen|kijken)\b",
+    r"\bgeef me (?:\w+ )?(?:een )?(?:minuut|moment|seconde|uur)(?:t?je)?\b|\b(?:seconde|"
+    r"secondje|minuutje|momentje|ogenblikje)$",
+    r"\b(?:(?:ik|we) (?:laat|laten)|laat ik) (?:het |je |u |jou )*weten\b(?! (?:of|als) (?:je|"
+    r"u))",
 )
 REFUSES = (
     r"\b(?:helaas|jammer genoeg|spijtig)\b",
@@ -80,6 +119,10 @@ NODS = (
     r"laat (?:maar|het me) weten|(?:veel|al) beter|goed (?:gedaan|werk)|netjes|lekker bezig|knap|"
     r"ik (?:probeer|test|bekijk|doe) (?:het|dat)(?: (?:vanavond|morgen|straks|zo|later))?|doe ik|"
     r"regel ik|als een trein"
+    r"|ik hoor (?:het |dat )?(?:dan |graag )?wel|rustig aan|geen haast|(?:ik )?wacht (?:wel|"
+    r"even|af)|laat (?:maar |het )?weten als (?:je|u|het) (?:\w+ )?klaar (?:bent|is)|neem "
+    r"(?:je|de|rustig de) tijd|voor de hulp|ik heb me bedacht|een held|een topper|je bent|u "
+    r"bent|(?:ziet|zag) er (?:heel |erg |echt )?(?:goed|mooi|top|prima|netjes) uit|helemaal"
 )
 YES = (
     r"ja|jep|yes|zeker|ok|oke|okay|prima|graag|natuurlijk|akkoord|klopt|precies|doe maar|"
@@ -95,6 +138,11 @@ FAREWELL = (
     r"(?:nee|niets|niks|nee (?:hoor|dank je|dank u|bedankt)|verder niets|verder niks|"
     r"niets meer|nu niet|op dit moment niet|geen (?:verdere )?vragen(?: meer)?|dat is alles)",
     r"(?:nu )?nog niet|wacht (?:nog|er(?:mee)?|daar(?:mee)?)\b.{0,20}",
+    r"(?:tot (?:ziens|later|morgen|snel|horens|de volgende keer|dan)|doei|dag|"
+    r"groetjes?)\b[^;\u3001\uff0c]*|(?:nee,? )?dat (?:was|is) (?:het|alles)(?: voor (?:nu|"
+    r"vandaag))?|(?:voor|tot) (?:vandaag|nu) is (?:het|dit) (?:goed|genoeg|alles)(?: zo)?|"
+    r"(?:nee,? )?(?:hoor,? )?alles is (?:duidelijk|goed)|(?:jij |u |jullie )?(?:ook )?(?:nog "
+    r")?(?:een |en )?(?:fijne?|prettige?|goede?) (?:dag|avond|weekend|middag|week)\b[^;]*",
 )
 PROCEED = (
     r"(?:ja,? graag|ga (?:maar )?(?:door|verder|je gang)|gaat u (?:maar )?(?:door|verder|"
@@ -115,6 +163,9 @@ STOP = (
     r"laten we (?:het|dat) (?:maar )?(?:zo )?(?:laten|zitten|vergeten)(?: zitten)?",
     r"(?:hoeft niet meer,? )?(?:ik heb (?:het|hem) )?(?:al |zelf )*(?:gevonden|opgelost)|"
     r"(?:hij |het )?doet het weer",
+    r"(?:het is )?niet (?:meer|langer) nodig|(?:het |dat )?hoeft niet(?: meer)?|ik wil (?:het|"
+    r"dat|hem|ze) niet(?: meer)?|(?:doe|stuur|verwijder) (?:het|dat|hem|ze) (?:maar )?niet|"
+    r"niet (?:doen|sturen|verwijderen)",
 )
 REDIRECT = (
     r"^(?:nee[,.;:!]? |wacht[,.;:!]? |ah[,.;:!]? |oke?[,.;:!]? |oh[,.;:!]? |maar |"
@@ -130,6 +181,7 @@ WISHES = (
     r"(?:kun|kunt|kan|zou|wil) (?:je|u|jij|ik|we)\b",
     r"(?:graag|alsjeblieft|alstublieft),? \w+",
     r"(?:is er|zijn er|heb je|heeft u|is het mogelijk)\b",
+    r"(?:wil|wou|zou) (?:ik|we)\b",
 )
 CONDITIONS = r"^(?:als|zodra|wanneer|indien|nadat|mocht)\b"
 OPEN = (
@@ -140,13 +192,21 @@ OPEN = (
 BARE = (
     r"\b(?:schikt|past|komt) (?:dat|u|je|het)\b",
     r"^(?:en |of |dan )*(?:kunt?|kan|wilt?|hebt?|heeft|bent?|zou|mag) (?:je|u|jij)\b",
+    r"^(?:en |of )?(?:(?:voor|met|om|tot|vanaf|op|bij) )?(?:hoe (?:laat|lang|veel)|hoeveel|"
+    r"welke?|wanneer|waar|wie|wat)\b",
 )
 MORE = (
     r"\b(?:maar|echter|niet|geen|nog steeds|behalve)\b|\b(?:alsjeblieft|alstublieft|aub|"
     r"graag)\b|\b(?:nodig|wil|willen|zou)\b"
+    r"|\b(?:nu|dan) (?!is|werkt|klopt|doet|goed|snap|begrijp|staat|ziet)\w+|\b\w+ nu (?!wel|"
+    r"goed|weer|echt|perfect|helemaal|prima)\w+"
 )
 OR = r"\bof\b(?! (?:het|de|dit|dat|deze|die|je|u|ik|er|alles|hij|ze|we)\b)"
-DOING = (r"\btot nu toe\b",)
+DOING = (
+    r"\btot nu toe\b",
+    r"^(?:\w+ ){0,3}(?:controleren|zoeken|verwerken|laden|ophalen|analyseren|uitvoeren|"
+    r"opslaan)$",
+)
 SOON = r"^(?:zodra|wanneer|nadat)\b"
 WH = r"^(?:\w+,? ){0,2}(?:welke?|wat|wanneer|waar\w*|wie|hoeveel|hoe|waarom)\b"
 KNOW = (

@@ -6,6 +6,7 @@ COMMON = (
     "pode preciso esta este essa isso isto estou tenho foi ja muito mais bem ou ao sao ser "
     "fazer tudo bom boa dia tambem agora porque vou algo sobre gostaria me se pra ta ele ela "
     "so"
+    " te lhe sem quem mim ti nosso nossa ate ainda era tem ha"
 )
 YOU = (
     r"\b(?:voces?|tu|te|seu|sua|seus|suas|teu|tua|eu|me|meu|nos|pode|poderia|quer|prefere|"
@@ -15,6 +16,7 @@ COURTESY = (
     r"^(?:como|em que|no que) (?:eu )?(?:posso|podemos) (?:te |lhe |o |a )?ajud\w+\b",
     r"\b(?:algo|alguma|mais alguma|outra) (?:mais|coisa|outra coisa|duvida|pergunta|"
     r"questao)\b",
+    r"^(?:em|no) que mais\b|^precisando\b",
 )
 OFFERS = (
     r"^(?:e |ou )?(?:voce )?(?:quer|queres|deseja|gostaria de|prefere)(?: \w+r\b|\W*$)",
@@ -24,6 +26,13 @@ OFFERS = (
     r"^(?:se|caso) (?:voce )?(?:quiser|desejar|preferir|queira|deseje|prefira|quiseres|"
     r"for util|achar)\b",
     r"^(?:eu )?(?:tambem )?(?:posso|podemos|poderia) (?:tambem|ainda|ajudar|alem)\b",
+    r"^(?:e |ou )?(?:voce )?(?:quer|queres|deseja|gostaria)(?: tambem)? que (?:(?:te|lhe|o|a) "
+    r")?\w+[ae]\b|^(?:e |ou )?(?:voce )?(?:quer|queres|deseja|gostaria|precisa|precisas|"
+    r"necessita)\b.*\b(?:tambem|mais alguem)\b|^que tal\b",
+    r"^(?:e |ou )?(?:eu )?(?:devo|posso|podia|podemos) (?!saber|perguntar|assumir|considerar|"
+    r"supor|te perguntar|ter\b)\w+[aei]r\b",
+    r"^(?:era|e) (?:so )?(?:isso|isto) (?:mesmo )?(?:o )?que\b|^(?:ficou|fica|esta|ta) (?:bom|"
+    r"bem|ok|otimo|claro)(?: assim| para voce| pra voce| para ti)?\W*$|^faz sentido\b",
 )
 APPROVAL = (
     r"\b(?:posso|devo|podemos|quer que eu|deseja que eu) (?:prosseguir|continuar|seguir|proceder|"
@@ -53,11 +62,26 @@ DEMANDS = (
     r"\bsem (?:o|a|os|as|seu|sua|esse|essa) .{2,60}\bnao (?:consigo|posso|da|e possivel)\b",
     r"^(?:claro|certo|ok|beleza)?\W*(?:voce )?pode(?:ria)? (?:colar|anexar|mandar|enviar|"
     r"subir|colocar|digitar|escrever)\b",
+    r"\b(?:preciso|precisamos|precisava|precisaria|gostaria|so falta)(?: so| apenas| "
+    r"ainda)?(?: de)? (?:saber|entender|que (?:voce|me|o senhor|a senhora|confirme))\b|\bme "
+    r"confirma\b",
+    r"^(?:\w+, )?(?:aguardo|aguardamos|fico no aguardo|fico aguardando|fico a (?:espera|"
+    r"aguardar))\b(?! (?:a |o )?(?:resposta|retorno|confirmacao) d[aoe]s? (?!voce|senhor))|"
+    r"^(?:so |apenas |ainda )*falt(?:ou|aram)\b",
+    r"^(?:por favor,? )?(?:digite|responda|escreva|clique|envie|diga|pressione|selecione|"
+    r"toque)\b.{1,80}\bpara (?:\w+ )?(?:continuar|prosseguir|confirmar|aprovar|concluir|"
+    r"finalizar|autorizar)\b",
+    r"\bnao (?:\w+ ){0,2}(?:claro|entendi|certeza|percebi|compreendi)\b.{0,25}\b(?:qual|quais|"
+    r"que)\b",
+    r"^para (?:isso|isto|\w+[aei]r(?: \w+){0,4}),? (?:eu )?(?:vou|vamos) precisar d",
 )
 NEEDS = (
     r"\bme (?:diga|diz|fala|fale|conta|conte|manda|mande|passa|passe|envia|envie) (?:o|a|os|as|"
     r"qual|quais|como|onde|quando|o que)\b|^se (?:voce )?me (?:der|passar|enviar|mandar|disser|"
     r"informar)\b.{3,90}\b(?:consigo|posso|eu \w+o)\b"
+    r"|^(?:assim que|quando|logo que|depois que) (?:voce |tu |o senhor |a senhora )?(?:(?:me |"
+    r"nos )(?:\w{3,}[aei]r(?:es)?|der(?:es)?|disser(?:es)?)|(?:confirmar|tiver|souber|aprovar|"
+    r"autorizar)(?:es)?)\b"
 )
 BEGINS = (
     r"\b(?:vou|vamos|irei|iremos) (?!precisar|ficar feliz)\w+r\b|\bvou te \w+|\bprosseguirei\b",
@@ -69,6 +93,28 @@ BEGINS = (
     r"^(?:(?:beleza|ok|certo|claro|bom),? )?(?:vou atras|ja vejo|ja olho|vejo isso)\b",
     r"\b(?:esta|estao) sendo \w+",
     r"\b(?:continuo|sigo) (?:a \w+r|\w+(?:ando|endo|indo))\b",
+    r"\b(?:um|uns|1|dois) (?:momento|instante|minut|segund)(?:o|os|inhos?)?\b|\b(?:um|so um) "
+    r"(?:momentinho|instantinho|segundinho)\b|^aguarde\b",
+    r"\b(?:deixa|deixe)(?:-me| eu| que eu)? (?:\w+ )?\w+[aei]r\b|\bdeixa comigo\b|^pode "
+    r"deixar\b|\bmaos a obra\b|\bconte comigo para\b",
+    r"\bestou (?:a \w+r\b|(?!vendo que|entendendo|falando|considerando|assumindo|supondo|"
+    r"usando|tendo|sendo|querendo|me referindo)\w+(?:ando|endo|indo)\b)",
+    r"\bja (?:te |lhe |o |a |isso )?(?!\w+(?:ado|ido|ito|sto)\b|tenho|posso|sinto|acho|"
+    r"entendo|muito|certo|pronto|quero|conheco|como|no\b)\w{3,}o\b|\b(?:eu )?(?:te|lhe|vos) "
+    r"(?:aviso|digo|falo|retorno|respondo|informo|comunico|mando noticias)\b",
+    r"\b(?!poder|precisar|ser(?:ei|emos)|ter(?:ei|emos)|ficarei feliz)\w{2,}(?:arei|erei|irei|"
+    r"aremos|eremos|iremos)\b|\bfar(?:ei|emos)\b",
+    r"\breceber(?:a|as) (?:uma |um |o |a )?(?:resposta|retorno|contato|contacto|noticias)\b|"
+    r"\b(?:vao|ira|irao) (?:te |lhe |o |a )?(?:retornar|responder|contatar|contactar|ligar|"
+    r"entrar em contato|avisar)\b|\bentrarao em contat\w\b|\bencaminhei (?:o |a )?(?:seu|"
+    r"sua)\b",
+    r"\bem (?:andamento|analise|processamento|curso|execucao|tratamento)\b",
+    r"\bainda nao (?:terminei|acabei|conclui|recebi|respond\w+|tenho (?:a )?resposta|chegou|"
+    r"terminou)\b|\b(?:esperando|aguardando|a espera d\w|a aguardar) (?:pel[oa] |[oa]s? "
+    r")?(?!seu|sua|voce|vossa|tua|teu)\w+",
+    r"\b(?!\w+(?:nd|ad|id)o\b|pronto|certo|aberto|tudo|mesmo|novo)\w{3,}o (?:isso |isto "
+    r")?(?:agora mesmo|agora|ja|imediatamente|de imediato|em seguida|de seguida)$|\b(?:comeco|"
+    r"inicio|avanco|prossigo) (?:por|com|a|pel[oa])\b",
 )
 REFUSES = (
     r"\b(?:infelizmente|lamento|lamentavelmente)\b",
@@ -94,6 +140,10 @@ NODS = (
     r"avise-me|joia|tranquilo|(?:muito|bem) melhor|bom trabalho|mandou bem|boa|(?:agora|"
     r"ja) (?:foi|deu|vai)|(?:eu )?(?:testo|tento|vejo|faco isso|faco)(?: (?:hoje(?: a noite)?|"
     r"amanha|depois|mais tarde|agora))?|certinho|funcionando|assim"
+    r"|tudo bem|sem pressa|com calma|(?:eu )?(?:espero|aguardo)|(?:me )?avisa?(?:-me)? quando "
+    r"(?:\w+ ){0,2}(?:terminar|acabar|pronto)(?:es)?|fico (?:a|no) (?:espera|aguardo)|pela "
+    r"ajuda|pode ser|ficou (?:otimo|bom|perfeito|lindo|show)|impecavel|nota (?:10|dez)"
+    r"|mudei de ideias?"
 )
 YES = (
     r"sim|claro|ok|okay|de acordo|perfeito|com certeza|pode|pode ser|isso|exato|correto|"
@@ -108,6 +158,12 @@ FAREWELL = (
     r"(?:nao[,.! ]*)?(?:(?:isso|era|so|e) )+(?:isso|tudo|so isso)(?: mesmo)?.{0,40}",
     r"(?:nao|nada|nada mais|mais nada|nenhuma|por enquanto (?:nao|so|e so)|agora nao|"
     r"por agora (?:nao|e tudo)|sem mais (?:perguntas|duvidas))",
+    r"(?:ate (?:mais|logo|amanha|breve|a proxima|ja|depois)|tchau|adeus|abracos?|um "
+    r"abraco)\b[^;\u3001\uff0c]*",
+    r"(?:tenha|tem|um|uma) (?:um |uma )?(?:bom|boa|otim[oa]) [\w ]{1,30}|(?:bom|boa) (?:fim de "
+    r"semana|fds|semana)|(?:bom|boa) \w+ (?:para|pra) (?:voce|ti|vc|si)(?: tambem)?",
+    r"(?:por (?:hoje|agora|enquanto) )?e (?:so|tudo)(?: por (?:hoje|agora|enquanto))?|por "
+    r"(?:hoje|agora) e so|(?:nao,? )?(?:e )?so isso",
 )
 PROCEED = (
     r"(?:quero(?: sim)?|sim,? por favor|pode (?:continuar|seguir|prosseguir|fazer|ir|"
@@ -126,6 +182,12 @@ STOP = (
     r" com isso| quieto| estar)*",
     r"nao (?:precisa|e) (?:mais|preciso|necessario)[^,;\u3001\uff0c]{0,40}",
     r"(?:vamos )?deixar? (?:pra la|assim|quieto|como esta)",
+    r"(?:ja )?nao (?:e|esta|foi) (?:mais )?(?:preciso|necessario)(?: mais)?|(?:pode|podes|"
+    r"quero) (?:cancelar|parar|esquecer)(?: tudo| isso)?|nao quero mais(?: isso| nada)?",
+    r"nao (?:faca|faz|facas|envie|envies|mande|mandes|mexa|mexas|apague|apagues)(?: (?:isso|"
+    r"isto|nada|mais))*|ja (?:resolvi|consegui|achei|encontrei|fiz|tratei)(?: (?:isso|eu "
+    r"mesmo|eu mesma|sozinh[oa]|aqui))*|(?:deixa |deixe )?(?:que )?eu "
+    r"(?:mesm[oa] )?(?:faco|reservo|resolvo)",
 )
 REDIRECT = (
     r"^(?:nao[,.;:!]? |espera[,.;:!]? |espere[,.;:!]? |ah[,.;:!]? |ok[,.;:!]? |bom[,.;:!]? |"
@@ -150,13 +212,22 @@ OPEN = (
 MORE = (
     r"\b(?:mas|porem|nao|n|ainda|continua)\b|\bpor favor\b|\bpf\b|\b(?:precis\w+|quer\w*|"
     r"gostaria|falta)\b"
+    r"|\bagora (?!ta\b|esta|foi|deu|vai|funciona|sim|tudo)\w+"
 )
 BARE = (
     r"^(?:e |ou |entao |certo |ok )*(?:(?:a|de|em|para|por|com) )?(?:qual|quais|quando|onde|"
     r"quem|quant[oa]s?|como|que|o que)\b",
+    r"^(?:\w+ ){0,3}(?:pra|para|de|com|em|por|ate) (?:que|qual|quais|quem|quant[oa]s?|onde)\b",
 )
 OR = r"\bou\b"
-DOING = (r"\b(?:ate agora|por enquanto|ate o momento)\b",)
+DOING = (
+    r"\b(?:ate agora|por enquanto|ate o momento)\b",
+    r"^(?:(?:certo|ok|claro|agora|entao|primeiro|beleza|bom|entendido)[,.!]? )*(?!quando|"
+    r"segundo|comando|mando|lindo|vindo|bem-vindo|sendo|tendo|havendo|considerando|dependendo|"
+    r"usando|lembrando|resumindo|falando|respondendo|concluindo|precisando|"
+    r"querendo)\w{3,}(?:ando|endo|indo)\b(?!.*\b(?:e|foi|esta|sao|pode|sera|funciona|fica|"
+    r"da)\b)",
+)
 SOON = r"^(?:quando|assim que|depois que|uma vez)\b"
 WH = r"^(?:\w+,? ){0,2}(?:qual|quais|quando|onde|quem|quant[oa]s?|como|que|por que|porque)\b"
 KNOW = (
