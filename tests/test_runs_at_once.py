@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
+import sys
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Annotated, Any, TypedDict
@@ -22,6 +26,7 @@ from langgraph_wyrd.storage import engine
 from tests import handmade
 from tests.conftest import Backend
 from tests.handmade import config, new_id, put
+from tests.outside import write_lock
 from tests.programs import each_on_one, seeds, states_of
 from tests.tables import derived
 
@@ -305,16 +310,64 @@ def test_what_is_due_while_it_waits(durable: Backend, asking: str) -> None:
     """Only what waits, whoever stored the ends of the others; in lists and in the state."""
     graph = fan(InTurns(durable.open(), durable.open()), **{asking: True})
     reader = durable.open()
-    for turn in range(2):
-        graph.invoke({"messages": [HumanMessage(f"go {turn}", id=f"h{turn}")]}, AT)
-        (thread,) = reader.threads()
-        assert thread.status == "interrupted"
-        assert [each.node for each in thread.due] == [asking]
-        assert thread.due == reader.thread("t").working_state().due
-        assert reader.verify(pages=False).ok
-        graph.invoke(Command(resume="yes"), AT)
-        assert [each.due for each in reader.threads()] == [()]
+    switching = sys.getswitchinterval()
+    sys.setswitchinterval(0.0005)  # more orders in which they may store
+    try:
+        for name in ("t1", "t2", "t3", "t4"):
+            at: Any = config(name)
+            for turn in range(2):
+                graph.invoke({"messages": [HumanMessage(f"go {turn}", id=f"h{turn}")]}, at)
+                thread = next(iter(reader.threads()))
+                assert thread.thread_id == name
+                assert thread.status == "interrupted"
+                assert [each.node for each in thread.due] == [asking]
+                assert thread.due == reader.thread(name).working_state().due
+                graph.invoke(Command(resume="yes"), at)
+                assert {each.due for each in reader.threads()} == {()}
+            assert reader.verify(pages=False).ok
+    finally:
+        sys.setswitchinterval(switching)
+
+
+def test_a_task_that_wrote_nothing(durable: Backend) -> None:
+    """Another saver stores what a task of the same checkpoint asks, though the cache can't know
+    all of them: it is listed, and hooks hear of it."""
+    first, second = durable.open(), durable.open()
+    at = put(first, "t", {"topic": "one"})
+    put(second, "t", {"topic": "two"}, parent=at)
+    at = put(second, "t", {"topic": "three"}, parent=second.get_tuple(config("t")).config)
+    first.put_writes(at, [], "task-1")
+    told: list[Any] = []
+    second.on("loop_opened", told.append)
+    second.put_writes(at, [("__interrupt__", [Interrupt("which one?", id="1")])], "task-2")
+    second.put_writes(at, [("topic", "four")], "task-3")
+    reader = durable.open()
+    assert [each.thread_id for each in reader.threads(status="interrupted")] == ["t"]
+    assert says(reader) == [("interrupt", "1")]
+    assert len(told) == 1
+    assert [task for task, *_ in reader.get_tuple(at).pending_writes] == ["task-2", "task-3"]
     assert reader.verify(pages=False).ok
+
+
+def test_an_error_of_another_saver_is_collected(sqlite: Backend) -> None:
+    """Garbage of one saver is collected in a thread that writes, while that saver waits for its
+    turn: neither waits for the other."""
+    first, second = sqlite.open(), sqlite.open()
+    gc.disable()
+    try:
+        for name in ("a", "b", "c"):
+            assert second.get_tuple(config(name)) is None
+            put(first, name, {"x": 1})
+            put(second, name, {"x": 2})  # it finds that the first one was quicker
+        with write_lock(sqlite.url):
+            waiting = threading.Thread(target=put, args=(second, "other", {"x": 1}))
+            waiting.start()
+            time.sleep(0.3)  # by then it waits; if not, this shows nothing, and does not fail
+            gc.collect()
+        waiting.join()
+    finally:
+        gc.enable()
+    assert second.get_tuple(config("other")) is not None
 
 
 def test_a_subgraph_asks_before_its_root_is_stored(durable: Backend) -> None:

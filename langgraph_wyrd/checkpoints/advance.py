@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.errors import WrongUser
 from langgraph_wyrd.extraction.view import TaskWrite
-from langgraph_wyrd.storage.names import given
+from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import now
 from langgraph_wyrd.storage.scripts import Step
 from langgraph_wyrd.storage.tables import LOST, UNREAD
@@ -35,10 +36,15 @@ READ_BY = "UPDATE wyrd_threads SET read_by = ? WHERE key = ?"
 OF_USER = "UPDATE wyrd_threads SET user_id = ? WHERE key = ? AND user_id IS NULL"
 UNBURY = "UPDATE wyrd_threads SET buried = NULL WHERE key = ?"
 NOTHING_SHOWN = (None, None, None, None, 0, 0)
-ALL_KNOWN = (  # ordinary writes of other savers leave the version of the thread as it is
-    "SELECT 1 FROM wyrd_threads WHERE key = ? AND (SELECT count(DISTINCT task) FROM wyrd_writes "
-    "WHERE thread = ? AND ns = ? AND checkpoint = ?) = ?"
+# Ordinary writes of other savers leave the version of the thread as it is. To count them is not
+# enough: where one that is known was refused, another one may have come in its place.
+_KNOWN = (
+    "SELECT 1 FROM wyrd_threads WHERE key = ? AND (SELECT count(DISTINCT task) = ? AND "
+    "count(DISTINCT CASE WHEN task {} THEN task END) = ? FROM wyrd_writes "
+    "WHERE thread = ? AND ns = ? AND checkpoint = ?)"
 )
+_OF_SQLITE = _KNOWN.format("IN (SELECT value FROM json_each(?))")
+_OF_POSTGRES = _KNOWN.format("= ANY(?)")
 
 
 def advanced(
@@ -65,8 +71,13 @@ def advanced(
 
 def all_known(thread: Thread, ns: str, checkpoint: str, writes: Sequence[TaskWrite]) -> Step:
     """Let the write be stale if other tasks wrote at a checkpoint than those that are known."""
-    tasks = len({write.task for write in writes})
-    return Step(ALL_KNOWN, (thread.key, thread.key, ns, checkpoint, tasks), must=True)
+    tasks = sorted({stored(write.task, "task_id") for write in writes})
+    sql: str = _OF_POSTGRES
+    held: Any = tasks
+    if isinstance(thread.key, int):
+        sql, held = _OF_SQLITE, json.dumps(tasks)
+    params = (thread.key, len(tasks), held, len(tasks), thread.key, ns, checkpoint)
+    return Step(sql, params, must=True)
 
 
 def refuse_others(thread: Thread, owner: str | None) -> None:

@@ -68,11 +68,11 @@ def planned_writes(
     payload: bytes,
     *,
     locks: bool = False,
-    sure: bool = False,
+    locked: bool = False,
 ) -> tuple[list[Step], Thread] | None:
     """The rows that store what a task wrote; None where too little is known for that.
 
-    `locks`: its thread's row has to be locked. `sure`: other savers' writes are not looked for.
+    `locks`: its thread's row has to be locked. `locked`: it is, and all writes are known.
     """
     space = thread.spaces.get(writes.ns)
     state: NamespaceState | None = None if space is None else space.state
@@ -105,7 +105,7 @@ def planned_writes(
             state = state.also(at, events)
         if says or _has_to_show(thread):
             after, columns, steps = _shown_after(codec, me, thread, writes.ns, state)
-            if columns is not None and after.state.shown.status in working.WAITS and not sure:
+            if columns is not None and after.state.shown.status in working.WAITS and not locked:
                 steps.insert(0, known)
             if asks:
                 steps += auto_labels.steps(
@@ -124,7 +124,7 @@ def planned_writes(
         params: tuple[Any, ...] = (thread.key, thread.thread_id)
         if writes.owner is not None:
             alive, params = ALIVE_OF_USER, (*params, writes.owner)
-        if here and not sure:
+        if here and not locked:
             alive += NO_WAIT  # another saver's task asks or failed: then this has to be shown
         if locks:
             alive += " FOR NO KEY UPDATE"

@@ -21,7 +21,7 @@ from langgraph_wyrd.checkpoints import (
     read,
     working,
 )
-from langgraph_wyrd.checkpoints.advance import ALL_KNOWN, advanced, refuse_others
+from langgraph_wyrd.checkpoints.advance import advanced, refuse_others
 from langgraph_wyrd.checkpoints.cache import Cache, Slot, Thread, beginning, new_writer, take_unread
 from langgraph_wyrd.checkpoints.changes import Change
 from langgraph_wyrd.checkpoints.lookup import (
@@ -34,6 +34,7 @@ from langgraph_wyrd.checkpoints.lookup import (
 )
 from langgraph_wyrd.checkpoints.put import Put
 from langgraph_wyrd.checkpoints.put_writes import PutWrites
+from langgraph_wyrd.checkpoints.states import load_thread
 from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.codec.delta import REF
 from langgraph_wyrd.codec.payload import packed
@@ -214,9 +215,7 @@ class Writing:
 
     def _at_once(self, codec: Codec, wanted: Put) -> Script[Change | None]:
         """Read, plan and store a checkpoint in one transaction: others are too quick otherwise."""
-        if self._dialect == "postgres":
-            by = found_by(self._dialect, wanted.thread_id)
-            yield Query("SELECT 1 FROM wyrd_threads WHERE key = ? FOR UPDATE", (by,))
+        yield from self._locked(wanted.thread_id)
         loaded = yield from load(self._dialect, codec, wanted, self._reader)
         thread = loaded.thread
         if loaded.stamp == wanted.stamp:
@@ -230,8 +229,15 @@ class Writing:
         steps, after = put.planned(
             codec, self._reader, new_writer(), thread, wanted, space, loaded.turn, loaded.fork
         )
-        yield [Command(s.sql, [s.params]) for s in steps if s.sql != ALL_KNOWN]
+        yield [Command(s.sql, [s.params]) for s in steps if not s.sql.startswith("SELECT")]
         return Change(before, after, loaded.fork)
+
+    def _locked(self, thread_id: str) -> Script[None]:
+        """Let no other writer change a thread until this transaction ends; SQLite has one at a
+        time."""
+        if self._dialect == "postgres":
+            by = found_by(self._dialect, thread_id)
+            yield Query("SELECT 1 FROM wyrd_threads WHERE key = ? FOR UPDATE", (by,))
 
     def _load(self, codec: Codec, make: Callable[..., Job], wanted: Put) -> Flow:
         """Read what a checkpoint builds on."""
@@ -373,16 +379,21 @@ class Writing:
                 or (thread.buried is not None and wanted.checkpoint <= thread.buried)
             ):
                 yield from self._known(make, slot, wanted)
-            sure = attempt >= _PATIENCE
-            job, late = self._planned_writes(codec, make, slot, wanted, payload, sure)
+            if attempt >= _PATIENCE and slot.thread is not None and slot.thread.version:
+                yield from self._read_if_need_be(make, codec, wanted)
+                self._cache.drop(wanted.thread_id)
+                try:
+                    at_once = make("write", partial(self._writes_at_once, codec, wanted, payload))
+                    return (yield self._posted(at_once))
+                except Stale:  # another one deleted the thread
+                    continue
+                finally:
+                    self._cache.drop(wanted.thread_id)
+            job, late = self._planned_writes(codec, make, slot, wanted, payload)
             if late:  # it says something about a checkpoint of which too little is known
-                row = yield self._posted(
-                    make("read", partial(thread_row, self._dialect, wanted.thread_id))
-                )
-                if self._reader is not None and self._reader.has_to_read(row):
-                    yield from self._read_first(codec, make, wanted.thread_id)
+                yield from self._read_if_need_be(make, codec, wanted)
                 yield from self._load_state(make, codec, wanted)
-                job, late = self._planned_writes(codec, make, slot, wanted, payload, sure)
+                job, late = self._planned_writes(codec, make, slot, wanted, payload)
                 if late:
                     self._cache.drop(wanted.thread_id)
                     older = partial(past_writes.stored, self, codec, wanted, payload)
@@ -409,6 +420,31 @@ class Writing:
             "while a task's writes were being stored: nothing of them was stored. Try again"
         )
 
+    def _writes_at_once(
+        self, codec: Codec, wanted: PutWrites, payload: bytes
+    ) -> Script[Change | None]:
+        """As `_at_once`, for what a task wrote."""
+        yield from self._locked(wanted.thread_id)
+        thread = yield from thread_row(self._dialect, wanted.thread_id)
+        if not thread.version or thread.deleted:
+            raise Stale
+        refuse_others(thread, wanted.owner)
+        if self._reader is not None:
+            if self._reader.has_to_read(thread):
+                raise Stale
+            yield from load_thread(self._dialect, codec, thread, ahead=True)
+        before = None if thread.state is None else thread.state.shown
+        wanted.seq = put_writes.next_seq()
+        planned = put_writes.planned_writes(
+            codec, self._reader, new_writer(), thread, wanted, payload, locked=True
+        )
+        if planned is None:
+            yield from past_writes.stored(self, codec, wanted, payload)
+            return None
+        steps, after = planned
+        yield [Command(s.sql, [s.params]) for s in steps if not s.sql.startswith("SELECT")]
+        return None if after is thread else Change(before, after)
+
     def _answering(self, flow: Flow, wanted: PutWrites) -> Flow:
         """Run a flow that stores an answer: what tasks ask after it waits until it is stored.
 
@@ -430,6 +466,14 @@ class Writing:
             if not slot.answering:
                 return
             yield from self._pause(make, 1)
+
+    def _read_if_need_be(self, make: Callable[..., Job], codec: Codec, wanted: PutWrites) -> Flow:
+        """Have the working state read of what was stored by savers that read none, or less."""
+        if self._reader is not None:
+            look = partial(thread_row, self._dialect, wanted.thread_id)
+            row = yield self._posted(make("read", look))
+            if self._reader.has_to_read(row):
+                yield from self._read_first(codec, make, wanted.thread_id)
 
     def _load_state(self, make: Callable[..., Job], codec: Codec, wanted: PutWrites) -> Flow:
         """Have the cache know the thread's working state as of its head."""
@@ -466,7 +510,6 @@ class Writing:
         slot: Slot,
         wanted: PutWrites,
         payload: bytes,
-        sure: bool,
     ) -> tuple[Job | None, bool]:
         """Plan a task's writes and hand them over; True where too little is known for that."""
         with slot.lock:
@@ -487,7 +530,7 @@ class Writing:
                 steps, after = [*first, *found[0]], found[1]
             else:
                 planned = put_writes.planned_writes(
-                    codec, self._reader, me, thread, wanted, payload, locks=locks, sure=sure
+                    codec, self._reader, me, thread, wanted, payload, locks=locks
                 )
                 if planned is None:
                     return None, True
