@@ -101,6 +101,15 @@ def is_interrogative(question: str) -> bool:
     return not _ASKING.isdisjoint(firsts) or not is_english(question)
 
 
+def objects(text: str) -> bool:
+    """Whether a person says that an answer is wrong."""
+    return _OBJECTS.search(plain_latin(text)) is not None
+
+
+_OBJECTS = late(
+    r"\b(?:wrong|incorrect|not (?:right|correct|true)|can't be|are you sure|same (?:error|problem)"
+    r"|(?:doesn't|don't|didn't|isn't|not) work\w*)\b"
+)
 _WORDING = late(
     r"\b(?:write|draft|compose|(?:re)?phrase|reword|rewrite|proofread|schreib\w*|formulier\w*|"
     r"entwirf"
@@ -273,6 +282,8 @@ def said(text: str) -> Said:
         if not redirect and any(_redirects(each, line) for each in tables):
             redirect = True
             withdraws = _WITHDRAWS.match(line) is not None
+            parts = _SPLIT.split(line)  # "no, make it blue instead"
+            wish = wish or any(_wishes(each, part) for part in parts for each in tables)
         tells = not (small or marked or WH.match(line))
         if tells and not any(_wishes(each, line) for each in tables):
             continue
@@ -311,7 +322,9 @@ def said(text: str) -> Said:
         content = False  # "stop. wrong branch"
     if content and not (wish or questions or much) and _says_goodbye(words):
         content, farewell, firm = False, True, True
-    if withdraws and content and not (wish or questions):
+    if begins and wish and not redirect:  # "stop. I want a hotel first"
+        redirect = True
+    if withdraws and content and not (wish or questions or number):
         _, *others = _SPLIT.split(plain_latin(words))
         if all(map(_MYSELF.match, others)):
             content, stop = False, True  # "never mind the chart, I'll draw it myself"
@@ -364,6 +377,8 @@ def _praises(tables: Tables, line: str, thanks: bool) -> bool:
     if tables.MORE.search(rest) or tables.ALSO.search(rest):
         return False
     after = beyond_nods(tables, rest.strip(ENDS))
+    if " " in after and tables.wishes(f"{after} now then"):
+        return False  # "great, now commit it": an order, which alone would be an answer
     return praised is None or len(after.split()) <= _FEW + 1  # "super! the header is still red"
 
 

@@ -75,7 +75,8 @@ class Requests(Owed):
             cut(line, LINE) or people.shown(message), source,
             "asks" if told else form, form in WAITED, told, asked,
         )  # fmt: skip
-        if said.praise and self.wanted and not self.requests and not heard.waited:
+        agrees = form == "offers" and said.agrees and not said.thanks  # "yes, that would be nice"
+        if said.praise and self.wanted and not (self.requests or heard.waited or agrees):
             return
         # "The build is fine. Go on."
         goes_on = said.proceed and not (heard.asks or said.redirect) and len(text) <= _SHORT
@@ -185,7 +186,7 @@ class Requests(Owed):
         asked anew. Read in English only, where the tables tell such questions from new wishes.
         """
         said, text = heard.said, heard.message.text
-        if not self.wanted or self.used_tools or not is_english(text):
+        if not self.wanted or self.used_tools or not is_english(text) or asking.objects(text):
             return False
         if self.handed_over is None or self.wish is None:
             past = [each for each in self.view.previous.intentions if each.aim == "request"]

@@ -10,11 +10,21 @@ YOU = r"\b(?:sie|ihnen|ihre?[nmrs]?|du|dir|dich|deine?[nmrs]?|euch|ich|wir|bitte
 COURTESY = (
     r"^(?:wie|womit|wobei|was) kann ich (?:\w+ ){0,4}(?:helfen|weiterhelfen|tun|behilflich)\b",
     r"\bgefallt (?:es|das|dir|ihnen)\b",
-    r"\b(?:sonst|ansonsten) noch\b",
+    r"\b(?:sonst|ansonsten) (?:noch|etwas|was|jemand)\b",
+    r"^(?:(?:gibt|hast|haben|brauchst|brauchen|benotig\w+|kann|kannst) (?:\w+ ){1,3})?(?:noch |"
+    r"weitere )+(?:etwas|was|irgendwas|irgendetwas|fragen|hilfe|wunsche)\b(?!.*\bbevor\b)",
+    r"^kann ich (?:dir|ihnen|euch) .*\bhelfen\W*$",
+    r"^(?:war|ist) (?:das|es)(?: dann| schon)* alles\b",
+    r"^(?:ist|sind|hat sich) (?:ihre?|deine?|das) .*\b(?:geklart|gelost|beantwortet|erledigt)\W*$",
+    r"^(?:hilft|reicht|beantwortet) (?:dir |ihnen |euch )?(?:das|dies)\b",
     r"\b(?:irgend)?etwas ander(?:es|em)\b",
     r"^(?!was|welche|wann|wo)(?:\w+ )*besser(?: so)?\W*$",
 )
 OFFERS = (
+    r"^(?:mochten|mochtest|willst|wollen|brauchen|brauchst|benotigen|benotigst|wunschen) "
+    r"(?:sie|du) (?:auch|noch|zusatzlich|das|die|den|eine?n?|ihn|es|mehr|weitere)\b.*\?$",
+    r"^(?:(?:als nachstes|danach|dann|anschliessend) )?(?:kann|konnte) ich (?:auch|noch|dir auch|"
+    r"ihnen auch|als nachstes|die|das|den)\b.*\b(?:wenn|falls) (?:du|sie)\b",
     r"^(?:mochten|mochtest|willst|wollen) (?:sie|du) .*\b(?:wissen|sehen|erfahren|horen)\W*$",
     r"^(?:und |oder )?soll(?:en)? (?:ich|wir)\b",
     r"^(?:mochten|mochtest|willst|wollen) (?:sie|du)(?: das)?\W*$",
@@ -31,9 +41,11 @@ DEMANDS = (
     r"\b(?:brauchte|brauche|benotige|benotigen|brauchten|brauchen) (?:ich|wir) (?:\w+ ){0,3}"
     r"(?:ihr|dein|eur)\w*\b",
     r"\b(?:teile?|sage?|nenne?|gib|schicke?|sende?|beschreibe?|verrate?|zeige?) (?:mir|uns)\b"
-    r"(?! (?:gern |einfach )*(?:bescheid|wenn|falls|ob))",
+    r"(?! (?:gern |einfach |ein\w* )*(?:bescheid|wenn|falls|moment|minute|sekunde))",
+    r"^bitte (?:\w+ )?(?:bestatigen?|auswahlen|wahlen|antworten)(?: sie)?\W*$",
+    r"\bwarten? (?:noch |nur noch )?auf (?:dein|ihr|euer|eure)\w*\b",
     r"\b(?:brauche|benotige|brauchte|benotigte)n? (?:ich|wir)(?: noch| von (?:ihnen|dir)|"
-    r" aber| jetzt| dann)* (?:ihre?n?|deine?n?|die|den|das|eine?n?|mehr|folgende)\b",
+    r" aber| jetzt| dann)*(?:\W*:| (?:ihre?n?|deine?n?|die|den|das|eine?n?|mehr|folgende)\b)",
     r"\b(?:bitte )?(?:nennen|geben|teilen|senden|schicken|bestatigen|wahlen|laden|"
     r"beschreiben|prazisieren|erganzen|ubermitteln|tragen|entscheiden|melden|konkretisieren|"
     r"prufen und bestatigen|verraten|sagen) sie\b(?! (?:sich|einfach bescheid))",
@@ -55,6 +67,19 @@ NEEDS = (
     r"dir) .{3,80}\boder\b.{3,60}\banbieten\b"
 )
 BEGINS = (
+    r"^(?:(?:ok|okay|klar|gut|gerne?|nur|noch|ein\w*|kleine?n?|kurze?n?|bitte|ne) ?,? ?)*(?:moment|"
+    r"augenblick|sekunde|minute|momentchen)\b|\b(?:moment|augenblick|etwas) geduld\b",
+    r"\b(?:gib|geben sie) mir (?:\w+ ){0,2}(?:moment|minuten?|sekunden?|augenblick)\b",
+    r"^(?:ich )?(?:bin|sind) (?:schon |noch |gerade )*(?:dran|dabei)\b|^wird (?:sofort |gleich )?"
+    r"(?:gemacht|erledigt)\b|\b(?:mache?|erledige|ubernehme) ich\W*$",
+    r"^(?:\w+[,!.]? )?lass(?:en sie|t)? mich\b(?!.*\bwissen\b)",
+    r"\b(?:meldet|melden|kummert|kummern) sich (?!bitte|gern|jederzeit)|\bsich bei (?:ihnen|dir) "
+    r"(?:meldet|melden)\b|\bhoren\b.*\bvon (?:uns|"
+    r"mir)\b|\b(?:haben|bekommen|erhalten) (?:sie|du|ihr) (?:von \w+ )?eine (?:antwort|"
+    r"ruckmeldung)\b",
+    r"\bdauert (?:noch |etwa |ca |ungefahr |nur |wenige |ein paar |einige )*(?:\w+ )?(?:minuten?|"
+    r"sekunden?|stunden?|moment|augenblick)\b",
+    r"\bich (?:check|checke|schau|guck|gucke|seh)\b|\b\w{3,}e (?:aber |also )weiter\W*$",
     r"\bich \w+e\b.*\b(?:jetzt|nun|gleich|sofort|umgehend|eben)\W*$",
     r"^(?:als nachstes|jetzt|nun|dann|zuerst|danach|gleich|zunachst|anschliessend|sofort|"
     r"im anschluss) \w+e ich\b",
@@ -69,7 +94,7 @@ BEGINS = (
     r"\b(?:noch|gerade|derzeit) (?:in (?:arbeit|bearbeitung|gange)|am laufen)\b|\blauft (?:noch|"
     r"gerade|derzeit)\b",
     r"\bich gehe? (?:dem|der sache|dieser sache) nach\b",
-    r"\b(?:gebe?|sage?) (?:ich )?(?:dir|ihnen|euch) bescheid\b",
+    r"\b(?:ich (?:gebe?|sage?)|(?:gebe?|sage?) ich) (?:dir |ihnen |euch )?bescheid\b",
     r"\blaufen (?:noch|gerade|derzeit)\b|\bla?uft und\b",
     r"(?:^|, )weiter mit\b",
     r"\b(?:in der warteschlange|in arbeit|in bearbeitung|im gange|am laufen)\b",
@@ -82,6 +107,10 @@ REFUSES = (
     r"\bkeinen? (?:zugriff|moglichkeit|berechtigung)\b",
 )
 DONE = (
+    r"^(?:\w+ ){0,3}(?:ge\w{3,}(?:t|en)|\w{3,}iert|behoben|erstellt|ersetzt|entfernt|verschickt|"
+    r"hinzugefugt|angepasst|umgesetzt|umbenannt|bestatigt|verschoben|ubersetzt)\W*(?:$|,)",
+    r"\b(?:besteht|bestehen|lauft|laufen|klappt|funktioniert)(?: jetzt| nun| wieder| durch|"
+    r" fehlerfrei)+\W*(?:$|,)",
     r"\b(?:fertig|erledigt|abgeschlossen|geschafft|bereit|erfolgreich)\b",
     r"\b(?:ich )?habe?n? .*\b\w*ge\w+(?:t|en)\b",
     r"\b(?:wurde|wurden|ist|sind) .*\b(?:\w*ge\w+(?:t|en)|\w+iert|behoben|erstellt|"
@@ -106,11 +135,17 @@ NODS = (
     r"(?:viel|schon|deutlich|so|jetzt) besser|gut gemacht|starke sache|sauber|stark|genial|ah|oh|"
     r"(?:das |dann )?(?:mach|mache|erledige|probier|probiere|teste|versuche|schau) ich(?: das| es|"
     r" mal| mir| so| dann)*(?: an| aus)?(?: (?:gleich|spater|morgen|heute(?: abend)?))?(?: an|"
-    r" aus)?|wie geschmiert"
+    r" aus)?|wie geschmiert|lass dir zeit|lassen sie sich zeit|(?:das )?ging (?:ja )?"
+    r"(?:schnell|flott|fix)|(?:ich )?bin (?:sehr )?zufrieden|(?:ich )?(?:teste|probiere|prufe|"
+    r"lese) "
+    r"(?:es|das)(?: spater| morgen| heute(?: abend)?)|sag bescheid|(?:das ist )?nett(?: von (?:dir|"
+    r"ihnen))?|"
+    r"das ware (?:super|toll|nett|gut|"
+    r"prima|klasse)"
 )
 YES = (
     r"ja|jo|jap|jawohl|genau|gern|gerne|klar|naturlich|ok|okay|passt|einverstanden|richtig|"
-    r"stimmt|in ordnung|mach das|bitte|unbedingt"
+    r"stimmt|in ordnung|mach das|bitte|unbedingt|das ware (?:super|toll|nett|gut|prima|klasse)"
 )
 THANKS = (
     r"(?:vielen|herzlichen|besten|lieben|tausend|ganz)? ?(?:herzlichen )?dank(?:e)?(?: dir|"
@@ -120,9 +155,13 @@ THANKS = (
 FAREWELL = (
     r"(?:mir |das |egal,? |lass gut sein,? )*reicht(?: mir| das| es| so| schon| vollig|"
     r" erst ?mal| jetzt)*",
-    r"(?:nein[,.! ]*)?(?:das (?:war|ist|ware|wars|war's)(?:'s| es)?|mehr brauche ich|"
-    r"mehr ist es)(?: dann| schon| auch)*(?: alles| es| schon|"
-    r" genug)?(?: nicht)?(?: mehr)?.{0,25}",
+    r"(?:nein[,.! ]*)?(?:das (?:wars|war's|war es|ist's)|das (?:war|ist|ware)(?: dann| schon|"
+    r" auch| erst ?mal)* (?:alles|genug|schon)|mehr (?:brauche ich|ist es))(?: nicht| "
+    r"mehr)*.{0,25}",
+    r"(?:das ist |ist )?nicht (?:notig|notwendig|erforderlich)",
+    r"(?:das )?brauch(?:e|st|t|en)? ?(?:du|ich|es|wir|sie)? ?(?:das |es )?nicht",
+    r"(?:jetzt|noch|heute) nicht|(?:vielleicht )?spater(?: vielleicht)?",
+    r"bis (?:spater|morgen|dann|bald|gleich|nachher|nachste woche)|gute nacht|feierabend\b.{0,20}",
     r"(?:nein|ne|nee|nichts|nichts (?:mehr|weiter|anderes)|sonst nichts|aktuell nicht|"
     r"im moment nicht|gerade nicht|keine (?:weiteren )?fragen(?: mehr)?)",
     r"(?:einen )?schonen\b[^;\u3001\uff0c]*",
@@ -143,6 +182,12 @@ STOP = (
     r" das| bitte)* ab|hor(?:en sie)? auf|aufhoren|lass(?:en sie)? (?:es|das|gut sein|mal|"
     r"gut)(?: sein| bleiben)?|vergiss(?: es| das)?|vergessen sie(?: es| das)?|"
     r"stornieren)(?: bitte| einfach| mal| doch| ruhig| alles| damit| jetzt| sein| gut)*",
+    r"lass|hor(?:en sie)? bitte auf|(?:du kannst|sie konnen) aufhoren|(?:das |es )?hat sich "
+    r"(?:schon |inzwischen |damit )?erledigt|nicht mehr (?:notig|notwendig|relevant)|kein interesse"
+    r"(?: mehr)?|(?:ich|wir) (?:mochte|mochten|will|wollen) (?:\w+ ){0,3}nicht mehr(?: \w+){0,2}",
+    r"ich hab(?:e|s|'s)? (?:es )?mir (?:es )?anders uberlegt|(?:schon gut )?(?:ich )?habs? "
+    r"(?:selbst |"
+    r"schon )*(?:rausgefunden|gefunden|gelost|hinbekommen)",
     r"lassen wir (?:das|es)(?: lieber| besser| mal| sein| gut sein)*",
     r"(?:das |es )?brauchen? (?:wir|ich) (?:es |das |doch |jetzt )*nicht(?: mehr)?",
     r"(?:ich )?hab(?:e|'?s)?(?: es| das| schon)* (?:selbst |schon )*(?:gefunden|gelost|"
@@ -155,8 +200,8 @@ REDIRECT = (
     r"^(?:nein[,.;:!]? |ne[,.;:!]? |moment[,.;:!]? |warte[,.;:!]? |ach[,.;:!]? |"
     r"hm+[,.;:!]? |ok(?:ay)?[,.;:!]? |aber |oh[,.;:!]? )*(?:eigentlich|stattdessen|lieber|"
     r"vergiss|vergessen sie|stopp?|halt|lass(?:en sie)? (?:das|es|uns)|doch (?:lieber|nicht|"
-    r"besser)|ich hab'?e? (?:es )?mir (?:es )?anders|kommando zuruck|andere idee|anders|"
-    r"planander|neue idee|streich)\b",
+    r"besser)|ich hab'?[es]? (?:es )?mir (?:es )?anders|kommando zuruck|andere idee|anders|"
+    r"plananderung|neue idee|streich|machen wir was anderes)\b",
     r"\bstattdessen\b",
     r"\bdoch (?:lieber|besser|erst)\b",
     r"^(?:nein\W+|ne\W+)*ich (?:meinte|habe? .{0,20}gemeint|hatte .{0,20}gemeint)\b",
@@ -171,7 +216,12 @@ WISHES = (
     r"(?:mach|erstell|schreib|fug|ander|losch|entfern|korrigier|behebe?|test|pruf|uberpruf|"
     r"berechne?|vergleich|ubersetz|fass|analysier|aktualisier|nimm|setz|bau|such|find|"
     r"implementier|installier|generier|sortier|recherchier|buch|stornier|verschieb|benenn|"
-    r"ersetz|fuhr|starte|zeichne|nutz|verwend)e? \w+",
+    r"ersetz|fuhr|starte|zeichne|nutz|verwend|reparier|dokumentier|schick|send|zeig|erklar|gib|"
+    r"nenn|lies|schau|sag|erzahl|stell|leg|trag|offne|schliess|kopier|lad|druck|ruf|bestell|kauf|"
+    r"plan|organisier|reservier|notier|speicher|fix|raum|optimier|vereinfach|erganz|erweiter|"
+    r"formulier|entwirf|programmier|deploy|push|merge|commit|konfigurier|aktivier|deaktivier|"
+    r"exportier|importier|konvertier|wandel|rechne|strukturier|verfass|verbesser|kundig|frag|"
+    r"informier|besorg|nimm|pack|verbind|trenn|erinner|mail|kurz|list|ordne)e? (?!ich\b|wir\b)\w+",
 )
 CONDITIONS = r"^(?:sobald|wenn|falls|sofern|nachdem|sollten?)\b"
 OPEN = (
@@ -205,7 +255,8 @@ KNOW = (
     r"\b(?:pruf\w*|uberpruf\w*|schau\w*|such\w*|find\w*|erklar\w*|analysier\w*|vergleich\w*|"
     r"zeig\w*|recherchier\w*|fass\w*|liste|berechn\w*|ob|warum|was|wie|wer|wann|wo|welche\w*|"
     r"gibt es)\b"
-    r"|\b(?:optionen|moglichkeiten|korrigier\w*|ubersetz\w*|schreib\w*|formulier\w*|lern\w*|versteh\w*)\b"
+    r"|\b(?:optionen|moglichkeiten|korrigier\w*|ubersetz\w*|schreib\w*|formulier\w*|lern\w*|"
+    r"versteh\w*)\b"
 )
 PRAISE = (
     r"super|perfekt|klasse|prima|toll|spitze|genial|top|wunderbar|sehr gut|stark|cool|sieht "

@@ -92,15 +92,22 @@ BEGINS = (
     r"few (?:minutes|moments))\b",
     r"\bgive me (?:a |some )?(?:\w+ )?(?:couple of )?(?:sec|second|moment|min|minute|hour|"
     r"time)s?\b",
-    r"^(?:please )?(?:hold (?:on|tight)|hang on|bear with|stand by|stay tuned)\b",
-    r"^(?:\w+[,!.]? )?(?:now |next |first |then |so |okay |ok )?,? ?let me (?!know\b|summari|"
+    r"^(?:please )?(?:hold\b(?! down)|hang on|bear with|stand by|stay tuned)\b",
+    r"^(?:(?:\w+ )?\w+[,!.]? )?(?:now |next |first |then |so |okay |ok )?,? ?let me (?!know\b|"
+    r"summari|"
     r"explain|be clear|answer|clarify|put it|give you)",
     r"\b(?:i'll|i will|i'm going to|i am going to|i'm about to|we'll|we will|i shall)"
     r"(?: \w+ly| also| then| now| just| first| next| go ahead and| try to| have to| need to)* "
     r"(?!need\b|be (?:happy|glad|here|around|able)|assume|leave|stop|wait\b|not\b|never\b|always\b|"
     r"have to\b|let you decide|miss\b|see you|talk to you|stand by|stick with)\w+",
-    r"^(?:checking|working|running|starting|on it|will do)\b.{0,60}$",
-    r"^(?:transferring|connecting|forwarding|passing|routing) (?:you|this|it)\b",
+    r"^(?:(?:sure|ok|okay|yes|still),? )?(?:checking|working|running|starting|looking|on it|"
+    r"will do)\b.{0,60}$",
+    r"\b(?:transferring|connecting|forwarding|passing|routing|escalating) (?:you|this|it)\b",
+    r"\b(?:it|this|that)(?:'ll| will| should| may| might)? (?:only |just )?takes? (?:\w+ ){1,4}"
+    r"(?:seconds?|minutes?|mins?|hours?|while)\b",
+    r"\b(?:they|who|someone|somebody|colleague|team|specialist|agent|department|support)(?:'ll|"
+    r" will)(?: also| then)? (?:contact|reach|get (?:back|in touch)|call|e-?mail|follow|take care|"
+    r"look into|be in touch|respond|reply|assist|help)\b",
     r"\b(?:is|are) still (?:running|queued|pending|going|processing|building|in progress)\b",
     r"\b(?:is|are) (?:now |currently |still )?being \w+(?:ed|t|n)\b.{0,20}$",
     r"\b(?:i|we)(?:'ve| have)? ?(?:haven't|have not|not|didn't|did not) (?:yet )?\w+\b.*\byet\b",
@@ -159,7 +166,9 @@ NODS = (
     r"i understand|makes sense|sounds? (?:good|great|fine|perfect)|looks? (?:good|great|fine|"
     r"perfect)|lgtm|that works|works for me|wow|oh|ah|hm+|well|so|and|but|then|now|all|very|much|"
     r"it|that|this|is|was|that's|helpful|interesting|noted|agreed|true|fair enough|never better|"
-    r"haha|lol|(?:that|this|it)(?: just| has)? (?:fixed|worked|did|solved|works|helped|helps)|"
+    r"haha|lol|take your time|(?:that|this) (?:was|is) (?:quick|fast|easy|fun)|(?:it|that|this)'s "
+    r"working|(?:i'm|i am) (?:happy|satisfied|pleased)(?: with (?:it|that|this))?|(?:that|this|"
+    r"it)(?: just| has)? (?:fixed|worked|did|solved|works|helped|helps)|"
     r"welcome|you too|same|love it|will do|let me know|no rush|i'll wait|waiting|(?:good|nice|"
     r"great) (?:job|work|one|stuff)|well done|pls|plz|(?:that's |that is )?(?:good|fair|"
     r"close) enough|(?:i'?ll do|(?:i'?ll )?(?:try|check|test|read|look at)) (?:it|that|this|"
@@ -191,6 +200,8 @@ FAREWELL = (
     r"(?:no|nope|nah|nothing|none|no more|not (?:right )?now|not for now|nothing else)",
     r"nothing (?:else|more|further)\b.{0,30}",
     r"(?:no )?(?:more )?questions?",
+    r"(?:no,? )?(?:that |it |this )?(?:won't be|will not be|is not|isn't|'s not|not) (?:needed|"
+    r"necessary|required)",
     r"(?:alright,? |okay,? )?(?:i'll|i will|let me) (?:get back to you|come back|be back|"
     r"talk to you|try (?:to |figuring|finding|it)|figure|think about it|do it myself|handle it|"
     r"take it from here|sort it)\b[^;\u3001\uff0c]*",
@@ -218,7 +229,7 @@ PROCEED = (
     r" works)?|up to you|you (?:choose|decide))\b"
 )
 STOP = (
-    r"(?:(?:please|actually|just|wait|sorry|you (?:can|may)|hm+),? )*(?:stop|cancel|abort|"
+    r"(?:(?:please|actually|just|wait|sorry|you (?:can|may)|hm+|no|oh|ok),? )*(?:stop|cancel|abort|"
     r"halt|quit|drop|leave|forget|scrap|skip|never ?mind|"
     r"nvm)(?: (?:it|that|this|all|everything|about|here|there|right|now|the (?:task|run|work|"
     r"request)|"
@@ -233,7 +244,9 @@ STOP = (
     r"scrap) (?:it|that|this|there|here|this one|that one)(?: for now)?",
     r"(?:i |we )?(?:just |already )?(?:found|solved|fixed|figured|sorted|worked) (?:it|that|"
     r"this)(?: out)?(?: (?:myself|ourselves|now|already))*",
-    r"no longer (?:needed|necessary|relevant|required)",
+    r"(?:no longer|not) (?:needed|necessary|relevant|required|interested)(?: any ?more)?",
+    r"(?:i|we) (?:no longer|don't|do not|dont) (?:need|want|wish) (?:to|an?|the) .{2,30}any ?more",
+    r"(?:it|that|this)(?: has| have|'s)? (?:resolved|fixed|solved|sorted) itself(?: out)?",
     r"(?:i|we)(?:'ve| have)? changed (?:my|our) minds?",
     r"(?:please )?cancel (?:that|this|my|the) (?:request|task|job)",
     r"let's not(?: do (?:it|that|this))?",
@@ -259,19 +272,29 @@ REDIRECT = (
 )
 # What people ask to have done; `intentions` knows them, too.
 VERBS = (
-    r"add|adjust|analy[sz]e|apply|arrange|ask|assign|back up|book|bring|build|buy|calculate|call|"
-    r"cancel|change|check|clean|close|compare|compile|compute|configure|connect|convert|copy|"
-    r"create|debug|delete|deploy|describe|design|develop|disable|download|draft|draw|edit|"
-    r"email|enable|estimate|evaluate|expand|explain|export|extend|extract|fetch|file|fill|find|"
-    r"fix|format|generate|get|give|go ahead|grab|hear|help|implement|import|improve|include|"
-    r"install|integrate|investigate|issue|join|launch|list|listen|load|locate|look|make|measure|"
-    r"merge|message|migrate|modify|monitor|move|open|optimi[sz]e|order|organi[sz]e|outline|parse|"
-    r"pay|pick|plan|play|plot|post|prepare|print|proceed|process|produce|publish|pull|purchase|"
-    r"push|put|read|recommend|refactor|refund|register|remind|remove|rename|repair|replace|report|"
-    r"request|reschedule|research|reserve|reset|resolve|restart|return|review|rewrite|run|save|"
-    r"schedule|search|secure|see|send|set|share|show|sign|simplify|solve|sort|start|stop|submit|"
-    r"subscribe|suggest|summari[sz]e|switch|take|teach|test|track|transfer|translate|travel|turn|"
-    r"update|upgrade|upload|use|validate|verify|view|visit|walk me|watch|write"
+    r"adapt|add|adjust|analyse|analyze|answer|append|apply|arrange|ask|assign|attach|back up|"
+    r"block|book|brainstorm|break|bring|build|bump|buy|calculate|call|cancel|change|check|"
+    r"clarify|clean|clone|close|collect|combine|commit|compare|compile|complete|compute|"
+    r"configure|connect|convert|copy|count|create|crop|cut|debug|decrease|delete|deliver|"
+    r"deploy|describe|design|detect|determine|develop|disable|document|download|draft|draw|"
+    r"drop|duplicate|edit|email|embed|enable|encrypt|escalate|estimate|evaluate|expand|"
+    r"explain|explore|export|extend|extract|fetch|file|fill|find|finish|fix|focus|format|"
+    r"forward|generate|get|give|go ahead|grab|group|guide|hear|help|hide|highlight|identify|"
+    r"implement|import|improve|include|increase|insert|install|integrate|investigate|invite|"
+    r"issue|join|keep|launch|link|lint|list|listen|load|localize|locate|lock|log|look|lower|"
+    r"make|map|mark|measure|merge|message|migrate|mock|modify|monitor|move|mute|name|notify|"
+    r"open|optimise|optimize|order|organise|organize|outline|paint|parse|patch|pause|pay|pick|"
+    r"plan|play|plot|polish|post|prepare|print|proceed|process|produce|profile|provide|"
+    r"publish|pull|purchase|push|put|raise|rank|read|rebase|rebuild|recommend|record|redo|"
+    r"reduce|refactor|refresh|refund|register|remind|remove|rename|reorder|repair|replace|"
+    r"reply|report|request|rerun|reschedule|research|resend|reserve|reset|resize|resolve|"
+    r"respond|restart|restore|resume|retrieve|retry|return|revert|review|revise|rework|"
+    r"rewrite|roll|rotate|round|run|save|scale|scan|schedule|scrape|search|secure|see|select|"
+    r"send|set|share|shorten|show|sign|simplify|simulate|sketch|solve|sort|split|start|stop|"
+    r"store|structure|style|submit|subscribe|suggest|summarise|summarize|switch|sync|tag|take|"
+    r"teach|tell|test|tidy|track|transcribe|transfer|transform|translate|travel|trim|try|turn|"
+    r"undo|uninstall|unlock|unsubscribe|update|upgrade|upload|use|validate|verify|view|visit|"
+    r"visualize|walk me|watch|wire|work|wrap|write"
 )
 WISHES = (
     r"(?:can|could|would|will) (?:you|we|i|u)\b",
@@ -281,6 +304,7 @@ WISHES = (
     r"(?:let's|lets) (?!see\b)\w+",
     r"(?:help|show|tell|give|explain to|send|find|get|make|write) (?:me|us)\b",
     rf"(?:{VERBS})\b (?!(?:it|them|that|one)?\W*$)",
+    r"do (?:the|a|an|my|our|only|just|not|it (?:for|with|in|on)|this|that) \w+",
 )
 CONDITIONS = (
     r"^(?:once|if|when|whenever|as soon as|after|unless|should) (?:you|i have|we have|your|"
