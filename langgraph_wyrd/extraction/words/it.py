@@ -19,6 +19,8 @@ COURTESY = (
     r"bisogno di altro|serve altro)\b",
     r"\bfare altro\b|\baltro per (?:te|lei|voi)\b|^(?:hai|ha|avete) (?:qualche )?(?:dubbi\w*|"
     r"domand\w+)\W*$|\bcos'altro\b",
+    r"\b(?:prova|provi|provalo|provala|verifica|dai un'occhiata)\b.{0,40}\b(?:se (?:funziona|"
+    r"va|ti piace|e a posto)|come va|cosa ne pensi)",
 )
 OFFERS = (
     r"^(?:e |o |oppure )?(?:vuoi|vuole|volete|desideri|ti va di|preferisci)(?: \w+re\b|\W*$)",
@@ -38,7 +40,10 @@ OFFERS = (
     r"^(?:era|e) (?:questo|quello) (?:che|quello)\b|^(?:va|andava|ti va|le va) bene(?: "
     r"cosi)?\W*$|^ti sembra\b|^ha senso\b|^(?:e )?tutto chiaro\b",
 )
-APPROVAL = (r"^posso (?!aiutar|anche|esser|chied|saper|aver)\w+",)
+APPROVAL = (
+    r"^posso (?!aiutar|anche|esser|chied|saper|aver)\w+",
+    r"\b(?:posso|devo|vuoi che|vuole che) (?:io )?(?:inizi|cominci|proced|continu|part)\w*\b",
+)
 DEMANDS = (
     r"^(?:per favore,? |ora )(?:inserisc|indic|scegl|scelg|selezion|conferm|invi|scriv|digit|"
     r"fornisc|specific|alleg)\w+\b(?!.*\bse\b)",
@@ -70,6 +75,10 @@ DEMANDS = (
     r"^(?:scrivi|scriva|rispondi|risponda|digita|digiti|clicca|clicchi|premi|"
     r"prema)\b.{1,60}\bper (?:confermare|continuare|procedere|approvare|annullare|"
     r"accettare)\b|\b(?:le|ti|vi) chied\w+ (?:solo |gentilmente |cortesemente )*di\b",
+    r"^(?:il |la )?(?:tu[oa]|su[oa]) .{1,40}\bper (?:favore|cortesia|piacere)$|\b(?:mostrami|"
+    r"mandamel[oa]|confermami|incollami|mi mostri|mi confermi)\b|\bincoll[ai] qui\b|^(?:per|"
+    r"al fine di) (?:\w+,? ){2,8}(?:mi )?(?:indichi|indica|inserisca|fornisca|comunichi|invii|"
+    r"confermi)\b",
 )
 NEEDS = (
     r"^se mi (?:comunica|da|dai|manda|mandi|invia|invii|passa|passi|fornisce|fornisci|dice|"
@@ -105,6 +114,8 @@ BEGINS = (
     r"\b(?:sto|stiamo|sta|stanno) (?:ancora|gia|ora|adesso) \w+ndo\b|\bnon (?:ho|abbiamo) "
     r"ancora \w+|\b(?:controllo|verifico|guardo|sento|chiedo|cerco|vedo)\b.{0,30} e (?:poi "
     r")?(?:ti|le|vi) (?:dico|faccio sapere|aggiorno|rispondo|confermo|scrivo)\b",
+    r"\bquasi (?:finito|pronto|fatto|alla fine)\b|\bmi serv\w+ (?:ancora )?(?:alcuni|qualche|"
+    r"un paio di|un po' di|pochi) (?:minut|second|istant|temp|moment)\w*",
 )
 REFUSES = (
     r"\b(?:purtroppo|sfortunatamente|mi dispiace ma)\b",
@@ -135,6 +146,8 @@ NODS = (
     r"(?:fai |faccia )?con calma|(?:fammi|mi faccia) sapere quando (?:hai|ha) (?:finito|"
     r"fatto)|dell'aiuto|per l'aiuto|ho cambiato idea|impeccabile|che bello|(?:e )?venuto "
     r"(?:molto )?(?:bene|benissimo)"
+    r"|(?:ora|adesso) si|(?:ci )?(?:do|daro) un'occhiata(?: (?:dopo|domani|piu tardi|"
+    r"stasera))?|aspettero|attendero|fai pure con calma|con calma"
 )
 YES = (
     r"si|certo|ok|okay|va bene|d'accordo|perfetto|volentieri|esatto|corretto|giusto|procedi|"
@@ -182,6 +195,7 @@ REDIRECT = (
     r"lasci|dimentica|dimentichi|ferma|fermati|stop|ho cambiato idea|cambio di programma|"
     r"ripensandoci|meglio|veramente)\b",
     r"\binvece\b",
+    r"^(?:no,? )?non (?:e|era) (?:questo|quello|cosi|cio)\b|^prima pero\b",
 )
 WISHES = (
     r"(?:io )?(?:voglio|vorrei|vorremmo|desidero|cerco|mi servirebbe|mi serve|ho bisogno)\b",
@@ -212,6 +226,11 @@ DOING = (
     r"|l'|un |una )",
     r"^(?:ora |adesso |quindi |poi |allora )*(?:lo|la|li|le|ne) (?!so\b|credo|spero|ringrazio|"
     r"prego|invito|ritengo|consiglio|ricordo|saluto|\w+iamo\b)\w{3,}o\b",
+    r"(?:^|[,;:] )(?:(?:ora|adesso|prima|poi|quindi|allora|ok|certo|e|intanto|subito) "
+    r")*(?:correggo|sistemo|procedo|rifaccio|ripeto|continuo|vado avanti|aggiorno|riprovo|"
+    r"eseguo|lancio|preparo|aggiungo|tolgo|modifico|creo|scrivo|testo|installo|configuro|"
+    r"passo a|converto|traduco|calcolo|prenoto|annullo|chiedo|apro|genero|rinomino|sposto|"
+    r"avvio)\b(?! (?:che|scusa)\b)",
 )
 SOON = r"^(?:quando|appena|una volta|non appena|dopo)\b"
 WH = r"^(?:\w+,? ){0,2}(?:quale?|quali|quando|dove|chi|quant[oaie]|come|cosa|che|perche)\b"

@@ -28,7 +28,11 @@ OFFERS = (
     r"duidelijk|de bedoeling)\b|^ziet (?:dit|dat|het) er (?:zo )?goed uit\b|^(?:snap|begrijp|"
     r"volg) (?:je|u)(?: het)?\W*$",
 )
-APPROVAL = (r"^mag ik (?!ook|u\b|je\b|vragen|weten)\w+",)
+APPROVAL = (
+    r"^mag ik (?!ook|u\b|je\b|vragen|weten)\w+",
+    r"\b(?:zal|mag|kan) ik (?:nu )?(?:beginnen|starten|doorgaan|verder(?:gaan)?|het "
+    r"(?:uitvoeren|doorvoeren))\b",
+)
 DEMANDS = (
     r"^gelieve\b|^(?:zou|kunt?|wilt?) (?:u|je|jij) .{3,80}\b(?:doorgeven|invullen|sturen|geven|"
     r"bevestigen|delen)\b",
@@ -53,6 +57,9 @@ DEMANDS = (
     r"(?:bevestigen|doorgaan|annuleren|accepteren|goedkeuren)|(?:door|verder) te gaan)",
     r"\bniet (?:helemaal |goed )?(?:duidelijk|zeker)\b.{0,15}\b(?:welke?|wat|of|wanneer|"
     r"hoe)\b|\bbegrijp niet (?:goed )?(?:welke?|wat)\b",
+    r"^(?:uw|je|jouw) .{1,40}\b(?:alstublieft|alsjeblieft|aub|graag)$|^geef .{1,60} door$|"
+    r"\b(?:je|u) moet (?:me|mij|ons) \w+|\blaat me .{1,40} zien\b|\bbevestig (?:even |graag "
+    r")?(?:of|dat|uw|je)\b|\bstuur (?:die|dat|het|hem) (?:op|door|naar)\b",
 )
 NEEDS = r"\bkan (?:u|je) .{3,80}\bof\b.{3,60}\baanbieden\b"
 BEGINS = (
@@ -94,6 +101,14 @@ BEGINS = (
     r"secondje|minuutje|momentje|ogenblikje)$",
     r"\b(?:(?:ik|we) (?:laat|laten)|laat ik) (?:het |je |u |jou )*weten\b(?! (?:of|als) (?:je|"
     r"u))",
+    r"\b(?:ik|we) (?:doe (?:het|dat|dit)|los|overleg|informeer|herhaal|verander|wijzig|voeg|"
+    r"bouw|verwijder|open|schakel|reserveer|boek|bestel|plan|noteer|meld|zet|vul|kopieer|"
+    r"installeer|configureer|repareer|fix|update|vernieuw|hernoem|verplaats|vertaal|draai|"
+    r"corrigeer|ga (?:nu |verder|door|na))\b(?! (?:je|u) (?:aan|af)\b)|\b(?:nu|dan|eerst|"
+    r"daarna) (?:los|pas|doe|voeg|zet|draai|corrigeer|verander) (?:ik|we)\b",
+    r"\bbijna (?:klaar|gereed|zover)\b|\bwordt doorverbonden\b|^blijf aan de lijn\b|^(?:even|"
+    r"eens) (?:\w+ ){0,4}(?:kijken|checken|zoeken|nakijken|overleggen|navragen)$|\bheb (?:nog "
+    r")?(?:een paar|enkele|wat|even) (?:minuten|tijd|seconden)\b",
 )
 REFUSES = (
     r"\b(?:helaas|jammer genoeg|spijtig)\b",
@@ -123,6 +138,8 @@ NODS = (
     r"even|af)|laat (?:maar |het )?weten als (?:je|u|het) (?:\w+ )?klaar (?:bent|is)|neem "
     r"(?:je|de|rustig de) tijd|voor de hulp|ik heb me bedacht|een held|een topper|je bent|u "
     r"bent|(?:ziet|zag) er (?:heel |erg |echt )?(?:goed|mooi|top|prima|netjes) uit|helemaal"
+    r"|nu wel|ik wacht wel(?: even)?|ik kijk (?:er|het)(?: later| straks| zo| morgen| even)? "
+    r"(?:naar|na)|(?:ik )?(?:bekijk|probeer|test) (?:het|dat) (?:later|straks|zo|morgen|even)"
 )
 YES = (
     r"ja|jep|yes|zeker|ok|oke|okay|prima|graag|natuurlijk|akkoord|klopt|precies|doe maar|"
@@ -175,6 +192,7 @@ REDIRECT = (
     r"\bin plaats (?:van|daarvan)\b",
     r"\blaat .{1,40} zitten\b",
     r"^(?:nee\W+)*ik (?:bedoel(?:de)?|had het over)\b",
+    r"^(?:nee\W+)?(?:dat|dit) (?:bedoel\w*|is|was) (?:ik )?(?:het )?niet\b",
 )
 WISHES = (
     r"(?:ik|we|wij) (?:wil|willen|zou|zouden|zoek|heb .{0,12}nodig)\b",

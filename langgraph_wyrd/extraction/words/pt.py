@@ -17,6 +17,8 @@ COURTESY = (
     r"\b(?:algo|alguma|mais alguma|outra) (?:mais|coisa|outra coisa|duvida|pergunta|"
     r"questao)\b",
     r"^(?:em|no) que mais\b|^precisando\b",
+    r"\b(?:teste|testa|experimente|experimenta|confira|confere|veja|tenta|"
+    r"tente)\b.{0,40}\b(?:se (?:funcion\w+|deu certo|resolveu|ficou|esta|gost\w+)|o que acha)",
 )
 OFFERS = (
     r"^(?:e |ou )?(?:voce )?(?:quer|queres|deseja|gostaria de|prefere)(?: \w+r\b|\W*$)",
@@ -40,6 +42,7 @@ APPROVAL = (
     r"cancelar|cancele|excluir|exclua|reservar|reserve|publicar|publique|confirmar|apagar|"
     r"apague)\b",
     r"\b(?:confirma|aprova|autoriza|confirme|aprove)\b",
+    r"\b(?:posso|podemos|devo|quer que eu) (?:comec[ae]r?|inici[ae]r?)\b",
 )
 DEMANDS = (
     r"^(?:por favor,? |agora )(?:digite|insira|preencha|escreva|informe|confirme|escolha)\b"
@@ -74,6 +77,7 @@ DEMANDS = (
     r"\bnao (?:\w+ ){0,2}(?:claro|entendi|certeza|percebi|compreendi)\b.{0,25}\b(?:qual|quais|"
     r"que)\b",
     r"^para (?:isso|isto|\w+[aei]r(?: \w+){0,4}),? (?:eu )?(?:vou|vamos) precisar d",
+    r"^(?:o |a )?(?:seu|sua)\b.{1,40}\bpor favor$|\b(?:me mostr[ea]|mostr[ea]-me)\b",
 )
 NEEDS = (
     r"\bme (?:diga|diz|fala|fale|conta|conte|manda|mande|passa|passe|envia|envie) (?:o|a|os|as|"
@@ -115,6 +119,8 @@ BEGINS = (
     r"\b(?!\w+(?:nd|ad|id)o\b|pronto|certo|aberto|tudo|mesmo|novo)\w{3,}o (?:isso |isto "
     r")?(?:agora mesmo|agora|ja|imediatamente|de imediato|em seguida|de seguida)$|\b(?:comeco|"
     r"inicio|avanco|prossigo) (?:por|com|a|pel[oa])\b",
+    r"\bquase (?:\w+ndo|pronto|la)\b|\bprecis\w+ de (?:alguns|uns|mais) (?:minutos|instantes|"
+    r"segundos|tempo)\b",
 )
 REFUSES = (
     r"\b(?:infelizmente|lamento|lamentavelmente)\b",
@@ -144,6 +150,8 @@ NODS = (
     r"(?:\w+ ){0,2}(?:terminar|acabar|pronto)(?:es)?|fico (?:a|no) (?:espera|aguardo)|pela "
     r"ajuda|pode ser|ficou (?:otimo|bom|perfeito|lindo|show)|impecavel|nota (?:10|dez)"
     r"|mudei de ideias?"
+    r"|agora sim|(?:eu )?vou (?:testar|ver|tentar|experimentar|conferir|dar uma olhada)(?: "
+    r"(?:isso|aqui|depois|agora|mais tarde|hoje|amanha))*"
 )
 YES = (
     r"sim|claro|ok|okay|de acordo|perfeito|com certeza|pode|pode ser|isso|exato|correto|"
@@ -188,6 +196,7 @@ STOP = (
     r"isto|nada|mais))*|ja (?:resolvi|consegui|achei|encontrei|fiz|tratei)(?: (?:isso|eu "
     r"mesmo|eu mesma|sozinh[oa]|aqui))*|(?:deixa |deixe )?(?:que )?eu "
     r"(?:mesm[oa] )?(?:faco|reservo|resolvo)",
+    r"nao precisa(?: nao| disso| de nada)?",
 )
 REDIRECT = (
     r"^(?:nao[,.;:!]? |espera[,.;:!]? |espere[,.;:!]? |ah[,.;:!]? |ok[,.;:!]? |bom[,.;:!]? |"
@@ -195,6 +204,8 @@ REDIRECT = (
     r"deixe|para|pare|mudei de|mudanca de planos|pensando bem|afinal|antes disso)\b",
     r"\b(?:em vez|ao inves) (?:de|disso|disto)\b",
     r"^(?:nao\W+)*(?:eu )?(?:falei d|quis dizer|me referi|estava falando)\w*",
+    r"^(?:nao,? )?nao (?:e|era|foi) (?:bem )?(?:isso|ess[ea]|est[ea]|o que)\b|^pensando "
+    r"(?:bem|melhor)\b",
 )
 WISHES = (
     r"(?:eu )?(?:quero|queria|preciso|desejo|gostaria|procuro|to procurando)\b",
@@ -227,6 +238,12 @@ DOING = (
     r"usando|lembrando|resumindo|falando|respondendo|concluindo|precisando|"
     r"querendo)\w{3,}(?:ando|endo|indo)\b(?!.*\b(?:e|foi|esta|sao|pode|sera|funciona|fica|"
     r"da)\b)",
+    r"(?:^|[,;:] )(?:(?:agora|primeiro|depois|entao|certo|ok|claro|ja|e|eu) )*(?:passo|sigo|"
+    r"refaco|faco|corrijo|ajusto|altero|atualizo|crio|adiciono|removo|envio|mando|preparo|"
+    r"gero|escrevo|rodo|executo|testo|verifico|confiro|consulto|procuro|busco|analiso|reviso|"
+    r"reservo|marco|agendo|cancelo|abro|trato|resolvo|implemento|instalo|configuro|retomo|"
+    r"continuo|prossigo|comeco|inicio|encaminho|transfiro|calculo|organizo|monto|"
+    r"traduzo)\b(?! que\b)",
 )
 SOON = r"^(?:quando|assim que|depois que|uma vez)\b"
 WH = r"^(?:\w+,? ){0,2}(?:qual|quais|quando|onde|quem|quant[oa]s?|como|que|por que|porque)\b"
