@@ -15,9 +15,14 @@ else:
 
 from __future__ import annotations
 
+import os
+import threading
 from importlib import import_module
 from types import ModuleType
 from typing import Any
+
+# Held while the process forks: a child can't end an import that one of its parent's threads began.
+_IMPORTING = threading.RLock()
 
 
 class _Lazy:
@@ -29,7 +34,8 @@ class _Lazy:
 
     def __getattr__(self, attribute: str) -> Any:
         if self._module is None:
-            self._module = import_module(self._name)
+            with _IMPORTING:
+                self._module = import_module(self._name)
         return getattr(self._module, attribute)
 
 
@@ -37,3 +43,11 @@ def lazy(*names: str) -> Any:
     """A stand-in for each of these modules of the package."""
     made = [_Lazy(name) for name in names]
     return made[0] if len(made) == 1 else made
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_IMPORTING.acquire,
+        after_in_parent=_IMPORTING.release,
+        after_in_child=_IMPORTING.release,
+    )

@@ -211,7 +211,7 @@ def python(*arguments: str, imported: tuple[str, ...] = ()) -> list[str]:
 
 
 def run(
-    *arguments: str, timeout: float = 60, fresh: bool = False
+    *arguments: str, timeout: float = 120, fresh: bool = False
 ) -> subprocess.CompletedProcess[str]:
     """Python in a process of its own, with these arguments; it must end by itself."""
     command = [sys.executable] if fresh else python()

@@ -183,7 +183,7 @@ def test_fork_while_calls_run(durable: Any) -> None:
                 count += 1
                 append(saver, "parent", f"{count}")
 
-        writer = threading.Thread(target=write)
+        writer = threading.Thread(target=write, daemon=True)
         writer.start()
         for number in range(8):
             pid = os.fork()
@@ -204,6 +204,35 @@ def test_fork_while_calls_run(durable: Any) -> None:
     )
     at_rest(durable.url)
     crowd.check_file(durable.url)
+
+
+def test_fork_while_a_saver_is_opened(durable: Any) -> None:
+    """A child forked while other threads open the database, close it, or import what a first call
+    needs: nothing that they held is locked in the child."""
+    script(
+        """
+        sys.setswitchinterval(1e-5)
+        for number in range(10):
+            saver = WyrdSaver.from_conn_string(url)
+            first = threading.Thread(target=append, args=(saver, f"{number}", "parent"))
+            first.start()
+            time.sleep(number * 0.001)
+            pid = os.fork()
+            if pid == 0:
+                import faulthandler
+                faulthandler.dump_traceback_later(30, exit=True)
+                append(saver, f"child-{number}", "child")
+                os._exit(0)
+            assert os.waitpid(pid, 0)[1] == 0, number
+            first.join()
+            threading.Thread(target=saver.close, daemon=True).start()
+        with WyrdSaver.from_conn_string(url) as saver:
+            for number in range(10):
+                assert head_tokens(saver, f"{number}") == ["parent"]
+                assert head_tokens(saver, f"child-{number}") == ["child"]
+        """,
+        durable.url,
+    )
 
 
 def test_first_calls_of_a_child_from_many_threads(durable: Any) -> None:
@@ -236,7 +265,7 @@ def test_first_calls_of_a_child_from_many_threads(durable: Any) -> None:
             [each.join(30) for each in threads]
             os._exit(len(stored) != len(names))
 
-        writers = [threading.Thread(target=write, args=(name,)) for name in "abc"]
+        writers = [threading.Thread(target=write, args=(name,), daemon=True) for name in "abc"]
         [each.start() for each in writers]
         for number in range(6):
             pid = os.fork()

@@ -35,6 +35,7 @@ _TOGETHER = 256  # writes in one transaction
 LINGER = 0.002  # seconds
 _TIMES = 40  # tries, a tenth of a second apart, to have the connection that a reader gave up
 _ROOM = 10.0  # seconds that a writer waits for a reader's connection
+_FORK = 10.0  # seconds that a fork waits for jobs to end
 _REFUSED = 5.0  # seconds in which a reader that got no connection does not ask for one again
 
 
@@ -112,55 +113,79 @@ class _Worker(threading.Thread):
         self._engine = engine
         self._driver = engine.driver
         self._queue = queue
-        self._writes = writes
+        self.writes = writes
         self._connection: Connection | None = None
         self._groups = Groups()
         self._silence: NoAnswer | None = None  # what the jobs at hand met
         self._refused_until = 0.0
         self.is_idle = True
+        self._at_work = threading.Lock()  # held while this thread may be inside the database
+        with _REGISTER:
+            _WORKERS.add(self)
 
     def run(self) -> None:
+        try:
+            goes_on = True
+            while goes_on and (jobs := self._queue.get()) is not None:
+                with self._at_work:
+                    goes_on = self._serve(jobs)
+            with self._at_work:
+                self._disconnect()
+        finally:
+            with _REGISTER:
+                _WORKERS.discard(self)
+
+    def _serve(self, jobs: list[Job]) -> bool:
+        """Run what was taken from the queue; False if this thread ends with it."""
         queue = self._queue
-        while (jobs := queue.get()) is not None:
-            ends, self._silence, self.is_idle = False, None, False
-            # Nobody else takes from a writer's queue; reads are shared out one by one.
-            while self._writes and len(jobs) < _TOGETHER and not queue.empty():
-                more = queue.get()
-                if more is None:
-                    ends = True
-                    break
-                jobs = jobs + more
-            stores: list[Job] = []
-            for job in jobs:
-                if job.kind == "store":
-                    stores.append(job)
-                    continue
-                if stores:
-                    self._store(stores)
-                    stores = []
-                if job.kind in ("pause", "rest"):
-                    if job.kind == "rest" or not self._driver.keeps_open:
-                        self._disconnect()
-                    job.done(job)
-                elif self._silence is not None:
-                    job.end(None, _again(self._silence))
-                elif not self._run(job):
-                    return
+        goes_on, self._silence, self.is_idle = True, None, False
+        # Nobody else takes from a writer's queue; reads are shared out one by one.
+        while self.writes and len(jobs) < _TOGETHER and not queue.empty():
+            more = queue.get()
+            if more is None:
+                goes_on = False
+                break
+            jobs = jobs + more
+        stores: list[Job] = []
+        for job in jobs:
+            if job.kind == "store":
+                stores.append(job)
+                continue
             if stores:
                 self._store(stores)
-            if ends:
-                break
-        self._disconnect()
+                stores = []
+            if job.kind == "rest":
+                self._disconnect()
+                job.done(job)
+            elif self._silence is not None:
+                job.end(None, _again(self._silence))
+            elif not self._run(job):
+                return False
+        if stores:
+            self._store(stores)
+        return goes_on
+
+    def hold(self, timeout: float) -> bool:
+        """Have this thread do nothing more for now; whether it was between two jobs in time."""
+        if self is threading.current_thread() or not self._at_work.acquire(timeout=timeout):
+            return False
+        if not self._driver.keeps_open:
+            self._disconnect()
+        return True
+
+    def go_on(self) -> None:
+        """End a `hold`."""
+        self._at_work.release()
 
     def _connected(self) -> Connection:
         if self._connection is None:
             try:
-                self._connection = self._driver.connect(writes=self._writes)
+                self._connection = self._driver.connect(writes=self.writes)
             except ConnectionLost as error:
-                if not self._writes or not self._engine.make_room(error):
+                if not self.writes or not self._engine.make_room(error):
                     raise
                 self._connection = self._in_its_place()
-            if not self._writes and not self._queue.empty():
+            if not self.writes and not self._queue.empty():
                 self._engine.add_reader()
         return self._connection
 
@@ -198,7 +223,7 @@ class _Worker(threading.Thread):
         for _ in range(self._queue.qsize()):
             with suppress(Empty):
                 jobs = self._queue.get_nowait()
-                if jobs is None or jobs[0].kind in ("pause", "rest"):
+                if jobs is None or jobs[0].kind == "rest":
                     self._queue.put(jobs)
                 else:
                     for job in jobs:
@@ -212,7 +237,7 @@ class _Worker(threading.Thread):
         try:
             result = self._tried(partial(self._script, job))
         except BaseException as error:
-            if self._connection is None and not self._writes and _refused(error):
+            if self._connection is None and not self.writes and _refused(error):
                 if self._engine.leave(self):
                     self._queue.put([job])
                     return False
@@ -603,26 +628,6 @@ class Engine:
         _INHERITED.append((self._workers, self._write_queue, self._read_queue))
         self._reset()
 
-    def pause(self, timeout: float) -> threading.Event:
-        """Hold the threads until the event is set, where need be without connections."""
-        go_on = threading.Event()
-        if not self._ready:
-            return go_on
-        paused = threading.Semaphore(0)
-
-        def hold(_: Job) -> None:
-            paused.release()
-            go_on.wait(timeout)
-
-        queues = [self._write_queue, *[self._read_queue] * (len(self._workers) - 1)]
-        for queue in queues:
-            job = Job("pause", None, None, None)
-            job.done = hold
-            queue.put([job])
-        for _ in queues:
-            paused.acquire(timeout=timeout)
-        return go_on
-
 
 def _closed() -> SaverClosed:
     return SaverClosed("this saver is closed: make a new one, or enter it again with `with`")
@@ -653,26 +658,37 @@ def _close_forgotten() -> None:
         engine.close(timeout=10)
 
 
-_PAUSED: list[threading.Event] = []
+_WORKERS: set[_Worker] = set()  # every thread that has not ended
+_REGISTER = threading.RLock()  # of changes of it; while the process forks nobody starts
+_HELD: list[_Worker] = []
 
 
 def _before_fork() -> None:
-    """SQLite's locks belong to the process: a child must not hold its parent's connections."""
-    for engine in list(_ENGINES):
-        _PAUSED.append(engine.pause(timeout=10))
+    """A lock inside SQLite or a server's client that a thread holds would stay locked in the child
+    for ever. So no thread may be inside one of them. SQLite's connections are closed as well: the
+    locks of its files belong to the process."""
+    _REGISTER.acquire()
+    limit = time.monotonic() + _FORK
+    for worker in sorted(_WORKERS, key=lambda each: not each.writes):  # one may wait for a reader
+        if worker.hold(max(0.0, limit - time.monotonic())):
+            _HELD.append(worker)
 
 
 def _after_fork_in_parent() -> None:
-    while _PAUSED:
-        _PAUSED.pop().set()
+    while _HELD:
+        _HELD.pop().go_on()
+    _REGISTER.release()
 
 
 def _after_fork_in_child() -> None:
-    _PAUSED.clear()
+    _INHERITED.extend(_WORKERS)
+    _WORKERS.clear()
+    _HELD.clear()
     # At once: when the child's own threads come, all of them find the same queues.
     for engine in list(_MADE):
         engine._inherit()
     _ENGINES.clear()
+    _REGISTER.release()
 
 
 if hasattr(os, "register_at_fork"):
