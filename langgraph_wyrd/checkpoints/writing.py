@@ -379,16 +379,18 @@ class Writing:
                 or (thread.buried is not None and wanted.checkpoint <= thread.buried)
             ):
                 yield from self._known(make, slot, wanted)
-            if attempt >= _PATIENCE and slot.thread is not None and slot.thread.version:
+            thread = slot.thread
+            if attempt >= _PATIENCE and thread and thread.version and not thread.deleted:
                 yield from self._read_if_need_be(make, codec, wanted)
                 self._cache.drop(wanted.thread_id)
                 try:
                     at_once = make("write", partial(self._writes_at_once, codec, wanted, payload))
-                    return (yield self._posted(at_once))
-                except Stale:  # another one deleted the thread
-                    continue
+                    stored, change = yield self._posted(at_once)
                 finally:
                     self._cache.drop(wanted.thread_id)
+                if stored:
+                    return change
+                continue  # another one deleted the thread meanwhile
             job, late = self._planned_writes(codec, make, slot, wanted, payload)
             if late:  # it says something about a checkpoint of which too little is known
                 yield from self._read_if_need_be(make, codec, wanted)
@@ -422,16 +424,16 @@ class Writing:
 
     def _writes_at_once(
         self, codec: Codec, wanted: PutWrites, payload: bytes
-    ) -> Script[Change | None]:
-        """As `_at_once`, for what a task wrote."""
+    ) -> Script[tuple[bool, Change | None]]:
+        """As `_at_once`, for what a task wrote; False where the thread is not there."""
         yield from self._locked(wanted.thread_id)
         thread = yield from thread_row(self._dialect, wanted.thread_id)
         if not thread.version or thread.deleted:
-            raise Stale
+            return False, None
         refuse_others(thread, wanted.owner)
         if self._reader is not None:
             if self._reader.has_to_read(thread):
-                raise Stale
+                return False, None
             yield from load_thread(self._dialect, codec, thread, ahead=True)
         before = None if thread.state is None else thread.state.shown
         wanted.seq = put_writes.next_seq()
@@ -440,10 +442,10 @@ class Writing:
         )
         if planned is None:
             yield from past_writes.stored(self, codec, wanted, payload)
-            return None
+            return True, None
         steps, after = planned
         yield [Command(s.sql, [s.params]) for s in steps if not s.sql.startswith("SELECT")]
-        return None if after is thread else Change(before, after)
+        return True, None if after is thread else Change(before, after)
 
     def _answering(self, flow: Flow, wanted: PutWrites) -> Flow:
         """Run a flow that stores an answer: what tasks ask after it waits until it is stored.
