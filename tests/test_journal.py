@@ -16,6 +16,7 @@ from langgraph.types import Command, interrupt
 
 from langgraph_wyrd.errors import ThreadDeleted
 from tests.conftest import Backend
+from tests.damage import Rows
 
 Call = Callable[..., Any]
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
@@ -386,3 +387,44 @@ async def test_what_happened_on_a_branch_that_was_left(durable: Backend, call: C
     (loop,) = await call(saver, "open_loops", branch="elsewhere")
     await call(thread, "resolve_open_loop", loop.id, "looked at")
     assert await recorded("any") == []
+
+
+# ---- a row of the journal that is lost
+
+
+READS: dict[str, Callable[[Any, Call], Any]] = {
+    "working_state": lambda saver, call: call(saver.thread("t"), "working_state"),
+    "resume": lambda saver, call: call(saver, "resume", "t"),
+    "latest": lambda saver, call: call(saver, "latest"),
+    "history": lambda saver, call: call(saver.thread("t"), "history"),
+    "diff": lambda saver, call: call(saver.thread("t"), "diff", "before"),
+    "edit": lambda saver, call: call(saver.thread("t"), "add_todo", "more"),
+    "run": lambda saver, call: call(agent(saver), "invoke", ask("go on"), CONFIG),
+}
+
+
+@pytest.mark.parametrize("left", ["parity", "nothing"])
+@pytest.mark.parametrize("way", READS)
+async def test_a_missing_row_is_noticed(durable: Backend, way: str, left: str, call: Call) -> None:
+    """By whatever reads the working state. Parity brings the row back; where that lacks it too, the
+    thread is read without, and a heal says that something is missing."""
+    with durable.open() as saver:
+        agent(saver).invoke(ask("hello"), CONFIG)
+        saver.thread("t").label("before")
+        with saver.thread("t").edit() as edit:  # its two rows are in one group
+            edit.decide("use Postgres", "many writers")
+            edit.add_open_loop("ask Ann")
+    one = " WHERE kind = 'decision'" if left == "parity" else ""
+    assert Rows(durable.url, "wyrd_journal").run(f"DELETE FROM {{}}{one}")
+    saver = durable.open()
+    await READS[way](saver, call)
+    said = [loop.description for loop in saver.thread("t").working_state().loops]
+    heals = {heal.kind for heal in await call(saver.thread("t"), "heals")}
+    if left == "parity":
+        assert heals == {"exact"}
+        assert {"use Postgres", "ask Ann"} <= {*said}
+        assert (await call(saver, "verify")).ok
+    else:
+        assert heals == {"left_out"}
+        assert not {"use Postgres", "ask Ann"} & {*said}
+        assert not (await call(saver, "verify")).ok

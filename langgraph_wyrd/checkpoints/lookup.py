@@ -134,6 +134,8 @@ def load(
     fork = yield from fork_of(thread, wanted)
     if reader is None:
         return Loaded(thread, space, stamp, fork=fork)
+    if strict and thread.version:
+        yield from read.all_said(thread.key)
     known = {}
     if found is not None and found.path and wanted.parent is not None:
         known[wanted.ns, wanted.parent] = found

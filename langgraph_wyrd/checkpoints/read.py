@@ -25,7 +25,7 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.parity import LAST, place_of, tags_of
+from langgraph_wyrd.storage.parity import JOURNALED, LAST, place_of, tags_of
 from langgraph_wyrd.storage.rows import fetch, unsound
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import WRITES, CheckpointRow, Key, WriteRow
@@ -146,13 +146,29 @@ LOST_REASON = f"{LOST_SAID}: the graph would start empty"
 NEWEST = "SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = ''"
 
 
+_SAID = f"{JOURNALED} UNION ALL SELECT sum, NULL FROM wyrd_journal WHERE thread = ?"
+
+
 def headed(key: Key, head: str | None) -> Script[None]:
-    """Raise CheckpointDamaged where a thread's head is not the newest that is there."""
-    ((newest,),) = yield Query(NEWEST, (key,))
+    """Raise CheckpointDamaged where a thread's head is not the newest that is there, or a row of
+    its journal is missing."""
+    ((newest,),), said = yield [Query(NEWEST, (key,)), Query(_SAID, (key,) * 3)]
     if newest is None and head:
         raise CheckpointDamaged(f"{LOST_SAID}: {given(str(head))} was the newest")
     if newest != (head or None):
         raise CheckpointDamaged(f"checkpoint {given(str(head))} is not the newest that is there")
+    _refuse_unsaid(said)
+
+
+def all_said(key: Key) -> Script[None]:
+    """Raise CheckpointDamaged where a row of a thread's journal is missing that parity names."""
+    _refuse_unsaid((yield Query(_SAID, (key,) * 3)))
+
+
+def _refuse_unsaid(rows: Sequence[Any]) -> None:
+    held = {sum & 0xFFFFFFFF for sum, tags in rows if tags is None and type(sum) is int}
+    if any(each >> 32 not in held for _, tags in rows for each in tags_of(tags)):
+        raise CheckpointDamaged("what somebody declared is missing: a row of the journal")
 
 
 def present(key: Key, low: str, high: str) -> Script[None]:

@@ -122,10 +122,8 @@ def _id(heal: Heal) -> str:
 
 def log(thread_id: str, heals: Sequence[Heal]) -> None:
     for each in heals:
-        where = f"checkpoint {given(each.checkpoint)}" if each.checkpoint else "its index row"
-        logger.warning(
-            "thread %r, %s: %s (%s)", given(thread_id), where, each.what, _DONE[each.kind]
-        )
+        where = f", checkpoint {given(each.checkpoint)}" if each.checkpoint else ""
+        logger.warning("thread %r%s: %s (%s)", given(thread_id), where, each.what, _DONE[each.kind])
 
 
 # ---- healing

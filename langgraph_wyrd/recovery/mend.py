@@ -236,6 +236,8 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
         at = places.get(each & 0xFFFFFFFF)
         ns, id = ("", "") if at is None else (at.ns, at.id)
         heals.append(Heal("left_out", ns, id, "", "what a task wrote is missing: it runs again"))
+    if any(each & 0xFFFFFFFF == 0 for each in found.absent):
+        heals.append(Heal("left_out", "", "", "", "what somebody declared is missing"))
     again: set[tuple[str, str, str]] = set()
     for table, row in found.broken:
         if table not in PROTECTED:

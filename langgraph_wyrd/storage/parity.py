@@ -46,6 +46,11 @@ PIECE = 16 << 10
 LAST = "\U0010ffff"  # no id sorts behind it
 PROTECTED: tuple[Table, ...] = (CHECKPOINTS, WRITES, JOURNAL)  # numbered: append, never renumber
 
+_SAID = PROTECTED.index(JOURNAL)
+JOURNALED = (
+    "SELECT 0, tags FROM wyrd_parity WHERE thread = ? AND closed = '' UNION ALL "
+    "SELECT 0, tags FROM wyrd_parity WHERE thread = ? AND closed IS NULL AND last = ''"
+)
 _NUMBER = {insert(table): number for number, table in enumerate(PROTECTED)}
 _SUMS = [table.names.index("sum") for table in PROTECTED]
 _MEMORY = 16 << 20  # bytes of groups that a writer remembers
@@ -90,7 +95,7 @@ def unpacked(key: Key, data: bytes) -> tuple[Table, Any] | None:
 
 def tag(number: int, row: Any) -> int:
     """What a group knows of a row: 32 bits of its checksum, then 32 of its checkpoint's hash."""
-    place = 0 if number == 2 else place_of(row[1], row[2])
+    place = 0 if number == _SAID else place_of(row[1], row[2])
     made: int = (row[_SUMS[number]] & _LOW) << 32 | place & ~1 | (number == 0)
     return made
 
@@ -169,7 +174,7 @@ class Groups:
         named: dict[Key, str],
     ) -> None:
         key, data = row[0], packed(number, row)
-        size = size_of(data)
+        size = kind_of(number, data)
         if size is None:
             group = joined(fresh(named.pop(key, None)), number, row, data)
             steps.append(Step(INSERT, summed(PARITY, stored(key, group))))
@@ -216,12 +221,16 @@ class Groups:
                 self._bytes -= old.length + 600
 
 
-def size_of(data: bytes) -> int | None:
-    """Which groups a row belongs to; None: it is too large to share one."""
+def kind_of(number: int, data: bytes) -> int | None:
+    """Which groups a row belongs to, by its size; None: it is too large to share one.
+
+    Those of wyrd_journal are among themselves: no id stands in their groups, and so a read finds
+    the few that there are (`JOURNALED`).
+    """
     length = len(data)
     for at, most in enumerate(SIZES):
         if length <= most:
-            return at
+            return at if number != _SAID else at + len(SIZES)
     return None
 
 
@@ -232,7 +241,7 @@ def fresh(name: str | None = None) -> Group:
 def joined(group: Group, number: int, row: Any, data: bytes) -> Group:
     """The group with one more member."""
     n, name, first, last, tags, length, xor, sum = group
-    if number != 2:
+    if number != _SAID:
         checkpoint = row[2]
         if not first or checkpoint < first:
             first = checkpoint
@@ -262,7 +271,7 @@ def grouped(
     done: list[Group] = []
     for number, row in rows:
         data = packed(number, row)
-        size = size_of(data)
+        size = kind_of(number, data)
         if size is None:
             done.append(joined(fresh(), number, row, data))
             continue
