@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -11,17 +10,20 @@ from langgraph_wyrd.extraction.languages import (
     ENGLISH,
     OTHERS,
     Tables,
+    Text,
     beyond_nods,
     is_english,
     languages,
     lowered,
     plain_latin,
+    spoken,
     stems,
 )
 from langgraph_wyrd.extraction.patterns import late
-from langgraph_wyrd.extraction.sentences import MARKS, WH, own_words, sentences
+from langgraph_wyrd.extraction.sentences import MARKS, WH, own_words
 
 _MOST = 40  # sentences
+_MARKED = frozenset((*MARKS, "吗", "么"))
 _SAYS = late(r"\w")
 _SMALLEST = 90  # characters: a longer sentence says something of its own
 _FEW = 3  # words
@@ -30,13 +32,8 @@ _FEW = 3  # words
 @lru_cache(maxsize=64)
 def is_question(text: str) -> bool:
     """Whether a person asks for knowledge, and not for something to be done."""
-    words = own_words(text)
-    tables = languages(words[:400])[:1]
-    return any(
-        each.WH.search(lowered(sentence, tables))
-        for each in tables
-        for sentence in sentences(words)
-    )
+    told = spoken(text)
+    return any(any(map(each.WH.search, told.lines)) for each in told.tables[:1])
 
 
 def is_asked(text: str) -> bool:
@@ -48,15 +45,13 @@ def is_asked(text: str) -> bool:
 @lru_cache(maxsize=64)
 def only_asks(text: str) -> bool:
     """Whether a person only asks a question: nothing is to be done."""
-    words = own_words(text)
-    tables = languages(words[:400])[:1]
-    said = list(sentences(words))
-    if len(said) != 1:
+    told = spoken(text)
+    if len(told.sentences) != 1:
         return False
-    line = lowered(said[0], tables)
+    tables, line = told.tables[:1], told.lines[0]
     if any(_SPLIT.search(beyond_nods(each, line)) for each in tables):
         return False  # "the build fails, can you look?"
-    if said[0][-1] not in MARKS:
+    if told.sentences[0][-1] not in MARKS:
         return any(each.WH.match(line) for each in tables)
     return all(not each.wishes(line) or each.WH.search(line) for each in tables)
 
@@ -75,15 +70,13 @@ _SEARCHES = late(
 @lru_cache(maxsize=64)
 def asks_to_know(text: str) -> bool:
     """Whether a person wants something found out: what the agent then says is what they wanted."""
-    words = own_words(text)
-    tables = languages(words[:400])[:1]
-    if not tables or any(each.KNOW.search(lowered(words, tables)) for each in tables):
-        return True
-    return any(
-        sentence[-1] in MARKS and not each.wishes(lowered(sentence, tables))
-        for each in tables
-        for sentence in sentences(words)
-    )
+    told = spoken(text)
+    for each in told.tables[:1]:
+        return each.KNOW.search(lowered(told.words, told.tables)) is not None or any(
+            sentence[-1] in MARKS and not each.wishes(line)
+            for sentence, line in zip(told.sentences, told.lines, strict=True)
+        )
+    return True
 
 
 _ASKED_WITH = (
@@ -155,14 +148,13 @@ _LIST = late(r"\s*[,;:+]\s+")
 @lru_cache(maxsize=64)
 def parts(text: str) -> tuple[str, ...]:
     """What a person wants done, one thing after the other: "plot it and send it to Ann"."""
-    words = own_words(text)
-    tables = languages(words[:400])
-    if len(tables) != 1:
+    told = spoken(text)
+    if len(told.tables) != 1:
         return ()
     found: list[str] = []
     first = ""
-    for sentence in sentences(words):
-        cut = [each.strip(ENDS) for each in tables[0].AND.split(sentence.lower())]
+    for sentence in told.sentences:
+        cut = [each.strip(ENDS) for each in told.tables[0].AND.split(sentence.lower())]
         pieces = [each for each in cut if each]
         if not pieces:
             continue
@@ -224,10 +216,9 @@ def is_open_ended(question: str) -> bool:
 
 def adds(text: str) -> bool:
     """Whether what a person asks comes on top of what they asked before."""
-    words = own_words(text)
-    tables = languages(words[:400])
-    line = lowered(words, tables)
-    return _ADDS.match(line) is not None or any(each.ALSO.search(line) for each in tables)
+    told = spoken(text)
+    line = lowered(told.words, told.tables)
+    return _ADDS.match(line) is not None or any(each.ALSO.search(line) for each in told.tables)
 
 
 def adds_first(text: str) -> bool:
@@ -249,37 +240,40 @@ class Said(NamedTuple):
     firm: bool  # more than a bare "no"
     proceed: bool  # go on
     agrees: bool  # begins with a yes
-    thanks: bool
     adds: bool  # answers, and asks for one thing more
     praise: bool  # no more than thanks, or praise of what was done, in words of their own
+    told: Text
+
+    @property
+    def thanks(self) -> bool:
+        return _thanks(self.told)
 
 
 @lru_cache(maxsize=256)
 def said(text: str) -> Said:
     """What a person says, sentence by sentence."""
-    words = _DRAWN_OUT.sub(r"\1", own_words(text))
-    tables = languages(words[:400])
-    content = wish = redirect = stop = farewell = firm = proceed = agrees = thanks = False
+    told = spoken(text)
+    if _DRAWN_OUT.search(told.words):
+        told = Text(_DRAWN_OUT.sub(r"\1", told.words))
+    words, tables = told.words, told.tables
+    content = wish = redirect = stop = farewell = firm = proceed = agrees = False
     withdraws = denies = begins = ends = adds = False
     questions: list[str] = []
     # Of so many words the small ones decide nothing, unless it is a goodbye that they lead to.
     much = len(words) > 2 * _PRAISE and not _says_goodbye(words)
-    for number, sentence in enumerate(_first(sentences(words))):
-        marked = sentence[-1] in (*MARKS, "吗", "么")
-        line = lowered(sentence, tables).strip(ENDS)
+    turns = [each for each in _TURNS if each in plain_latin(words)] if ENGLISH in tables else []
+    for number, sentence in enumerate(told.sentences[:_MOST]):
+        marked = sentence[-1] in _MARKED
+        line = told.lines[number].strip(ENDS)
         small = not (much and content)  # whether small words may decide something
         if small and len(line) <= _SMALLEST:
             line = _TWICE.sub(r"\1", line)
-        if not line or not (marked or _SAYS.search(line)):
+        if not line or not (marked or line[0].isalnum() or _SAYS.search(line)):
             continue  # "\U0001f44d"
-        thankful = [each.gratitude.search(line) is not None for each in tables]
         if number == 0:
             agrees = any(each.agreement.match(line) for each in tables)
             denies = _NO.match(line) is not None
-        thanks = thanks or True in thankful
-        if not thanks and len(tables) != 1:
-            thanks = OTHERS.search(line) is not None
-        if not redirect and any(_redirects(each, line) for each in tables):
+        if not redirect and any(_redirects(each, line, turns) for each in tables):
             redirect = True
             withdraws = _WITHDRAWS.match(line) is not None
             parts = _SPLIT.split(line)  # "no, make it blue instead"
@@ -287,12 +281,9 @@ def said(text: str) -> Said:
         tells = not (small or marked or WH.match(line))
         if tells and not any(_wishes(each, line) for each in tables):
             continue
-        kinds = [_kind(*each, line, marked) for each in zip(tables, thankful, strict=True)]
-        for kind in _KINDS:  # where languages disagree, the one that says least
-            if kind in kinds:
-                break
-        else:
-            kind = "question" if marked else "content"
+        kinds = [_kind(each, line, marked) for each in tables]
+        # Where languages disagree, it is what says least.
+        kind = min(kinds, key=_KINDS.index, default="question" if marked else "content")
         if kind == "content" and not marked and tables == (ENGLISH,) and WH.match(line):
             kind = "question"
         ends = kind == "stop"
@@ -329,11 +320,17 @@ def said(text: str) -> Said:
         if all(map(_MYSELF.match, others)):
             content, stop = False, True  # "never mind the chart, I'll draw it myself"
     praise = not ((wish and not cjk) or questions or redirect)
-    praise = praise and content and _is_praise(words, tables, thanks and not wish)
+    praise = praise and content and _is_praise(words, tables, not wish and _thanks(told))
     return Said(
         content, wish, tuple(questions), redirect, denies, withdraws, stop and not content,
-        farewell, firm, proceed, agrees, thanks, adds, praise,
+        farewell, firm, proceed, agrees, adds, praise, told,
     )  # fmt: skip
+
+
+def _thanks(told: Text) -> bool:
+    lines = [line.strip(ENDS) for line in told.lines[:_MOST]]
+    thankful = any(any(map(each.gratitude.search, lines)) for each in told.tables)
+    return thankful or (len(told.tables) != 1 and any(map(OTHERS.search, lines)))
 
 
 _DRAWN_OUT = late(r"([a-z])\1{2,}(?![.\w]*/)")  # "thanksss"
@@ -382,12 +379,12 @@ def _praises(tables: Tables, line: str, thanks: bool) -> bool:
     return praised is None or len(after.split()) <= _FEW + 1  # "super! the header is still red"
 
 
-_TURNS = late(
-    r"instead|actually|rather|thought|scratch|never ?mind|nvm|forget|stop|h(?:old|ang) on|plan"
-    r"|let's|mind|cancel|drop|leave|don't|really|scrap|meant|referring|talking"
-)
-
-
+# What takes the place of something else, in English, has one of these.
+_TURNS = (
+    "instead", "actually", "rather", "thought", "scratch", "nvm", "forget", "stop", "hold on",
+    "hang on", "plan", "let's", "mind", "cancel", "drop", "leave", "don't", "really", "scrap",
+    "meant", "referring", "talking",
+)  # fmt: skip
 _WITHDRAWS = late(
     r"(?:(?:no|ok|okay|oh|ugh|actually|nein|nee|non|nao)\W+)*(?:forget|never ?mind|scrap|drop"
     r"|scratch|vergiss|vergessen sie|oublie[zs]?|laisse[zs]? tomber|olvid\w+|esquec\w+"
@@ -405,8 +402,8 @@ _MYSELF = late(  # who goes on with it: "I'll do it in Keynote"
 )
 
 
-def _redirects(tables: Tables, line: str) -> bool:
-    if tables is ENGLISH and _TURNS.search(line) is None:
+def _redirects(tables: Tables, line: str, turns: list[str]) -> bool:
+    if tables is ENGLISH and not any(each in line for each in turns):
         return False
     if " " not in line and not tables.cjk:
         return False  # "alias": a word alone says nothing to be done instead
@@ -415,22 +412,17 @@ def _redirects(tables: Tables, line: str) -> bool:
 
 
 _TWICE = late(r"\b(\w{2,})(?:[ ,!]+\1\b)+")  # "stop stop", "no no no"
-_KINDS = ("nod", "farewell", "stop", "proceed", "wish", "question")
-
-
-def _first(found: Iterator[str]) -> Iterator[str]:
-    for _ in range(_MOST):
-        sentence = next(found, None)
-        if sentence is None:
-            return
-        yield sentence
+_KINDS = ("nod", "farewell", "stop", "proceed", "wish", "question", "content")
 
 
 def _wishes(tables: Tables, line: str) -> bool:
-    if tables.wishes(line) or tables.wishes(beyond_nods(tables, line)):
+    if tables.wishes(line):
+        return True
+    rest = beyond_nods(tables, line)
+    if rest != line and tables.wishes(rest):
         return True
     turns = None if tables is ENGLISH else tables.REDIRECT.match(line)
-    return turns is not None and tables.wishes(line[turns.end() :].lstrip(ENDS))
+    return turns is not None and bool(tables.wishes(line[turns.end() :].lstrip(ENDS)))
 
 
 _SPLIT = late(
@@ -444,8 +436,9 @@ _WHY_CJK = 16  # characters
 _SMALL = ("stop", "farewell", "proceed", "nod")
 
 
-def _kind(tables: Tables, thanks: bool, line: str, marked: bool) -> str:
+def _kind(tables: Tables, line: str, marked: bool) -> str:
     """What a sentence is; one made of small words only is the weightiest of them."""
+    thanks = not marked and tables.gratitude.search(line) is not None
     kind = _kind_of(tables, line, marked, thanks)
     if kind in ("content", "wish", "farewell") and not marked and _JOINT.search(line):
         parts = [part for part in _SPLIT.split(line) if part.strip(ENDS)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import islice
 from typing import Literal
 
 from langgraph_wyrd.extraction.patterns import late
@@ -148,7 +147,7 @@ def wants(text: str, before: Form | None) -> bool:
         text = text[put_off.end() :]
     refuses = False
     said = ""
-    for sentence in islice(sentences(text), _MOST):
+    for sentence in sentences(text)[:_MOST]:
         line = plain(sentence)
         rest = _bare(line)
         if not rest or rest[0] in MARKS or _ENOUGH.match(rest):

@@ -11,7 +11,7 @@ from typing import Any
 from unicodedata import combining, normalize
 
 from langgraph_wyrd.extraction.patterns import late
-from langgraph_wyrd.extraction.sentences import MARKS, own_words
+from langgraph_wyrd.extraction.sentences import MARKS, own_words, sentences
 from langgraph_wyrd.extraction.words import de, en, es, fr, it, ja, nl, others, pt, zh
 
 _READ = 240  # characters from which the language is recognised
@@ -30,7 +30,13 @@ class Tables:
         """A table as one pattern, compiled when it is first looked at; or `words`."""
         if table.startswith("__"):
             raise AttributeError(table)
-        found = _words_of(self.module) if table == "words" else self._compiled(table)
+        found: Any
+        if table == "words":
+            found = _words_of(self.module)
+        elif table == "wishes":  # whether a line says what is wanted
+            found = self.WISHES.search if self.cjk else self.WISHES.match
+        else:
+            found = self._compiled(table)
         setattr(self, table, found)
         return found
 
@@ -60,10 +66,6 @@ class Tables:
             return re.compile(rf"{_GAP}*(?:{self.module.YES}){word}")
         held = getattr(self.module, table)
         return re.compile(held if isinstance(held, str) else _grouped(held))
-
-    def wishes(self, line: str) -> bool:
-        found = self.WISHES.search(line) if self.cjk else self.WISHES.match(line)
-        return found is not None
 
 
 _ASKING = ("COURTESY", "NEEDS", "DEMANDS", "OFFERS")
@@ -200,18 +202,44 @@ def lowered(sentence: str, tables: Sequence[Tables]) -> str:
 
 
 def beyond_nods(tables: Tables, line: str) -> str:
-    opened = tables.opening.match(line)
-    return line[opened.end() :].strip(ENDS) if opened else line
+    return line[tables.opening.match(line).end() :].strip(ENDS)  # which matches always
+
+
+class Text:
+    """A text that is read once for all that ask about it."""
+
+    def __init__(self, words: str) -> None:
+        self.words = words
+
+    def __getattr__(self, name: str) -> Any:
+        """Its languages, its sentences, and these as the tables know them: made when asked for."""
+        found: Any
+        if name == "tables":
+            found = languages(self.words[:400])
+        elif name == "sentences":
+            found = sentences(self.words)
+        elif name == "lines":
+            found = [lowered(each, self.tables) for each in self.sentences]
+        else:
+            raise AttributeError(name)
+        setattr(self, name, found)
+        return found
+
+
+@lru_cache(maxsize=256)
+def spoken(text: str) -> Text:
+    """What a person says in their own words."""
+    return Text(own_words(text))
 
 
 def is_english(text: str) -> bool:
     """Whether a text is surely English."""
-    return languages(own_words(text)[:400]) == (ENGLISH,)
+    return spoken(text).tables == (ENGLISH,)  # type: ignore[no-any-return]
 
 
 def may_be_english(text: str) -> bool:
     """Whether a text is English, or too short to tell."""
-    return ENGLISH in languages(own_words(text)[:400])
+    return ENGLISH in spoken(text).tables
 
 
 # ---- what two texts share

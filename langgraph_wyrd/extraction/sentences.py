@@ -8,7 +8,6 @@ from its start, and of a long text only an end or a beginning, so that cost is b
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from string import ascii_letters
 from typing import Literal
@@ -26,14 +25,14 @@ Form = Literal[
 ]
 
 MARKS = "?\uff1f\u061f\u037e\u2047\u2048\u2049\u055e\u1367\u2e2e\ua60f"
-# A mark inside a word (1.5, a?b=c) ends nothing, nor does the one behind "Dr".
 _READ = 6000  # characters of a text that are looked at
 _TITLES = ("Dr", "Mr", "Ms", "Mrs", "Sr", "Sra", "Prof", "St")
-_TITLE = "|".join(rf"(?<=\b{each})" for each in _TITLES)
-_SENTENCE = late(
-    rf"(?:[^.!\n\u3002\uff01{MARKS}]+|(?<![\u3040-\u30ff\u3400-\u9fff])[.!?](?=[a-z0-9_=&/])"
-    rf"|(?<=[A-Z])\.(?=[A-Z])|\.(?=[,;)])|(?:{_TITLE})\.(?= ))+[{MARKS}]*"
+_TITLE = "|".join(rf"(?<=\b{each}.)" for each in _TITLES)
+_ENDS_NOTHING = (  # a mark inside a word (1.5, a?b=c), the one behind "Dr"
+    r"[.!?](?:(?<![\u3040-\u30ff\u3400-\u9fff].)(?=[a-z0-9_=&/])"
+    rf"|(?<=\.)(?:(?=[,;)])|(?<=[A-Z].)(?=[A-Z])|(?= )(?:{_TITLE})))"
 )
+_SENTENCE = late(rf"(?:[^.!\n\u3002\uff01{MARKS}]+(?:{_ENDS_NOTHING})?|{_ENDS_NOTHING})+[{MARKS}]*")
 _SIGNS = late(r"^[^\w\x00-\x1f\x21-\x7e]+")
 _AROUND = " \t\r*_>\"'`\u201c\u201d\u00bf\u00a1"
 
@@ -47,13 +46,15 @@ def start(*phrases: str) -> re.Pattern[str]:
     return late(either(*phrases) + r"(?!\w)")
 
 
-def sentences(text: str) -> Iterator[str]:
-    for found in _SENTENCE.finditer(text):
-        sentence = found.group().strip(_AROUND)
+def sentences(text: str) -> list[str]:
+    found = []
+    for sentence in _SENTENCE.findall(text):
+        sentence = sentence.strip(_AROUND)
         if sentence and not (sentence[0].isalnum() or sentence[0].isascii()):
             sentence = _SIGNS.sub("", sentence)  # an arrow, a tick, a hand that points
         if sentence:
-            yield sentence
+            found.append(sentence)
+    return found
 
 
 def plain(sentence: str) -> str:

@@ -84,7 +84,7 @@ _LEAD = late(
 def turn(text: str) -> Turn:
     """What an agent's turn asks, offers, promises or reports."""
     words = prose_of(text)
-    said = list(sentences(words[-_END:] if len(words) > _END else words))[-_MOST:]
+    said = sentences(words[-_END:])[-_MOST:]
     if not said:
         return _NOTHING_SAID
     tables = languages(words[:400]) or (languages(said[-1]) if len(said) > 1 else ())
@@ -206,7 +206,7 @@ def turn(text: str) -> Turn:
 def _demand(words: str, tables: tuple[Tables, ...]) -> str:
     """What a list at the end is asked with: "Please send me:", and what is to be sent."""
     lead = _LEAD.search(words[-_END:]) if ":" in words or "\uff1a" in words else None
-    *_, last = sentences(lead.group(1)) if lead is not None else ("",)
+    *_, last = ("", *sentences(lead.group(1))) if lead is not None else ("",)
     line = lowered(last, tables) if last else ""
     asks = last and _form(last, line, tables) == "asks"
     bare = last and tables != _IN_ENGLISH and _bare_form(line, tables) == "asks"
@@ -218,10 +218,10 @@ def _mixed(words: str) -> frozenset[str]:
     found: set[str] = set()
     for block in _BLOCK.findall(words):
         items = _WHOLE_ITEM.findall(block)
-        asked = [each for each in items if each[-1] in MARKS and len(list(sentences(each))) == 1]
+        asked = [each for each in items if each[-1] in MARKS and len(sentences(each)) == 1]
         others = [each for each in items if not any(mark in each for mark in MARKS)]
         if others:
-            found.update(next(sentences(each)) for each in asked)
+            found.update(sentences(each)[0] for each in asked)
     return frozenset(found)
 
 
