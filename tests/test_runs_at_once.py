@@ -22,7 +22,7 @@ from langgraph.types import Command, Interrupt, interrupt
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.extraction.due import NULL_TASK, RESUME
-from langgraph_wyrd.storage import engine
+from langgraph_wyrd.storage import worker
 from tests import handmade
 from tests.conftest import Backend
 from tests.handmade import config, new_id, put
@@ -415,9 +415,9 @@ def test_a_new_thread_is_looked_for_once(durable: Backend, monkeypatch: Any) -> 
     saver = durable.open()
     saver.setup()
     reads: list[str] = []
-    script = engine._Worker._script
+    script = worker.Worker._script
     monkeypatch.setattr(
-        engine._Worker,
+        worker.Worker,
         "_script",
         lambda self, job, connection: (reads.append(job.kind), script(self, job, connection))[1],
     )

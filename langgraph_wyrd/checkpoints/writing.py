@@ -48,10 +48,11 @@ from langgraph_wyrd.errors import (
 )
 from langgraph_wyrd.extraction.due import NULL_TASK, RESUME
 from langgraph_wyrd.hooks import Fire, afire, fire
-from langgraph_wyrd.storage.engine import Engine, Job
+from langgraph_wyrd.storage.engine import Engine
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.scripts import Command, Query, Script, Stale, Step
+from langgraph_wyrd.storage.worker import Job
 
 _TRIES = 40
 _TURNS = 1000  # pauses of about a millisecond that a question waits for answers before it

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from langgraph_wyrd.recovery import load, mend
     from langgraph_wyrd.state import results
     from langgraph_wyrd.state.results import HealKind
-    from langgraph_wyrd.storage.engine import Engine, Job
+    from langgraph_wyrd.storage.engine import Engine
+    from langgraph_wyrd.storage.worker import Job
 else:  # most processes never meet damage
     load, mend = lazy("recovery.load", "recovery.mend")
     points, results = lazy("checkpoints.points", "state.results")

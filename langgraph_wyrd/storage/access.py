@@ -21,10 +21,10 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from langgraph_wyrd.errors import InvalidInput, KeyMissing, PlainStore, ReadOnlyDatabase
 from langgraph_wyrd.lazy import lazy
-from langgraph_wyrd.storage.engine import Connection, Driver
 from langgraph_wyrd.storage.rows import SEALED, fetch, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import KEYS, TABLES, KeyRow
+from langgraph_wyrd.storage.worker import Connection, Driver
 
 if TYPE_CHECKING:
     from langgraph_wyrd.storage import encryption
