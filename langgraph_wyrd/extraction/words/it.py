@@ -65,7 +65,7 @@ DEMANDS = (
     r"^(?:prima di|per) (?:\w+ ){1,6}(?:ho|avrei) bisogno d|^per (?:\w+ ){1,5}(?:inserisc|"
     r"indic|forn|invi|scriv|selezion|compil|alleg)\w+ (?:il |la |i |le )?(?:tu[oa]|tuoi|tue|"
     r"su[oa]|suoi|sue)\b",
-    r"^(?:attendo|aspetto|(?:resto|rimango|sono) in attesa|in attesa)\b(?!.*\b(?:risposta|"
+    r"^(?:attendo|aspetto|(?:resto|rimango|sono) in attesa|in attesa d\S+ (?:tu|su|vostr|un tu|un su|un vostr)\w+)\b(?!.*\b(?:risposta|"
     r"conferma|riscontro) (?:del|dal|dei)\w*)|\b(?:fammi|mi faccia|fatemi) sapere (?:il|lo|la|"
     r"i|gli|le|l'|quale|quali|quando|dove|chi|a che|per quan\w+|come (?:vuoi|vuole|preferisci|"
     r"preferisce|procedere))\b|^dimmi tu\b",
@@ -83,6 +83,8 @@ DEMANDS = (
 NEEDS = (
     r"^se mi (?:comunica|da|dai|manda|mandi|invia|invii|passa|passi|fornisce|fornisci|dice|"
     r"dici)\b.{3,90}, (?:posso|\w+o)\b"
+    r"|^con (?:questo|queste informazioni|questi dati|queste risposte),? (?:ti |le |posso |"
+    r"\w+o )"
 )
 BEGINS = (
     r"\b(?:un (?:attimo|momento|secondo|minuto|istante)|solo un|lasciami|mi lasci|permettimi|"
@@ -202,6 +204,13 @@ WISHES = (
     r"(?:mi |ci )?(?:puoi|potresti|puo|potrebbe)\b",
     r"per favore,? \w+",
     r"(?:e |anche )?(?:come|perche|quando|quanto|quanti|quale|quali|dove|cosa|chi|che)\b.*",
+    r"(?:ora |adesso |poi |allora |per favore,? |e |anche |quindi )*(?:crea|fai|fammi|faccia|"
+    r"aggiungi|correggi|sistema|cambia|modifica|togli|rimuovi|elimina|cancella|aggiorna|"
+    r"verifica|controlla|guarda|mostra|mostrami|spiega|spiegami|elenca|scrivi|scrivimi|genera|"
+    r"esegui|lancia|testa|prova a|installa|analizza|riassumi|traduci|manda|mandami|invia|"
+    r"inviami|metti|implementa|organizza|confronta|calcola|cerca|trova|rivedi|migliora|salva|"
+    r"prenota|fissa|annulla|compra|leggi|apri|chiudi|risolvi|prepara|includi|sposta|dammi|"
+    r"dimmi|aiutami|usa|converti|rendi)\b (?!(?:questo|quello|tutto|perdere|stare|cosi)?\W*$)",
 )
 CONDITIONS = r"^(?:se|quando|appena|una volta|non appena|dopo)\b"
 OPEN = (

@@ -13,6 +13,7 @@ COURTESY = (
     r"\b(?:nog (?:iets|wat|andere?|meer|vragen|hulp)|verder nog|iets anders|anders nog)\b",
     r"\bals er iets\b",
     r"\bkan ik (?:\w+ ){0,3}(?:verder|nog|ergens mee) (?:\w+ )?helpen\b",
+    r"^waarmee\W*$",
 )
 OFFERS = (
     r"^(?:en |of )?zal ik\b",
@@ -61,7 +62,11 @@ DEMANDS = (
     r"\b(?:je|u) moet (?:me|mij|ons) \w+|\blaat me .{1,40} zien\b|\bbevestig (?:even |graag "
     r")?(?:of|dat|uw|je)\b|\bstuur (?:die|dat|het|hem) (?:op|door|naar)\b",
 )
-NEEDS = r"\bkan (?:u|je) .{3,80}\bof\b.{3,60}\baanbieden\b"
+NEEDS = (
+    r"\bkan (?:u|je) .{3,80}\bof\b.{3,60}\baanbieden\b"
+    r"|^(?:daarmee|hiermee|met (?:deze|die) (?:informatie|gegevens|antwoorden)) (?:kan|maak|"
+    r"zal|schrijf|bouw) ik\b"
+)
 BEGINS = (
     r"\b(?:een|een ogenblik|ogenblikje|even|1) (?:moment(?:je)?|geduld|ogenblik|minuut|seconde|"
     r"wachten)\b|^(?:moment(?:je)?|ogenblik(?:je)?)\W*(?:$|alstublieft|graag)",
@@ -200,6 +205,11 @@ WISHES = (
     r"(?:graag|alsjeblieft|alstublieft),? \w+",
     r"(?:is er|zijn er|heb je|heeft u|is het mogelijk)\b",
     r"(?:wil|wou|zou) (?:ik|we)\b",
+    r"(?:nu |dan |eerst |en |ook |graag )*(?:maak|voeg|pas|zet|stuur|schrijf|controleer|check|"
+    r"bekijk|kijk|zoek|vind|toon|geef|leg|vertel|vertaal|vat|verwijder|wijzig|verander|update|"
+    r"test|draai|run|installeer|plan|boek|reserveer|annuleer|bestel|vergelijk|bereken|los|"
+    r"repareer|fix|verbeter|genereer|verplaats|hernoem|open|sluit|gebruik|lees|implementeer|"
+    r"analyseer|help|laat)\b (?!(?:het|dat|dit|maar|maar zitten|zitten)?\W*$)",
 )
 CONDITIONS = r"^(?:als|zodra|wanneer|indien|nadat|mocht)\b"
 OPEN = (

@@ -86,6 +86,8 @@ NEEDS = (
     r"|^(?:assim que|quando|logo que|depois que) (?:voce |tu |o senhor |a senhora )?(?:(?:me |"
     r"nos )(?:\w{3,}[aei]r(?:es)?|der(?:es)?|disser(?:es)?)|(?:confirmar|tiver|souber|aprovar|"
     r"autorizar)(?:es)?)\b"
+    r"|^se (?:voce )?me (?:responder|falar|contar|explicar|dizer|indicar)\b|^com (?:isso|isto|"
+    r"essas? \w+|esses \w+)(?: em maos)?,? (?:eu |ja |consigo |posso |te |lhe |vou )"
 )
 BEGINS = (
     r"\b(?:vou|vamos|irei|iremos) (?!precisar|ficar feliz)\w+r\b|\bvou te \w+|\bprosseguirei\b",
@@ -213,6 +215,15 @@ WISHES = (
     r"por favor,? \w+",
     r"(?:e |tambem )?(?:como|por que|porque|quando|quanto|quantos|qual|quais|onde|o que|"
     r"quem)\b.*",
+    r"(?:agora |entao |por favor,? |pf,? |so |e |tambem |depois )*(?:cri[ae]|faca|faz|"
+    r"adicion[ae]|corrij[ae]|corrige|arrum[ae]|mud[ae]|alter[ae]|troc[ae]|remov[ae]|apag[ae]|"
+    r"exclu[ai]|atualiz[ae]|verifi(?:ca|que)|olh[ae]|veja|ve|mostr[ae]|expli(?:ca|que)|"
+    r"list[ae]|escrev[ae]|ger[ae]|rod[ae]|execut[ae]|test[ae]|instal[ae]|analis[ae]|resum[ae]|"
+    r"traduz|traduza|mand[ae]|envi[ae]|colo(?:ca|que)|bot[ae]|ponha|poe|tir[ae]|implement[ae]|"
+    r"refator[ae]|organiz[ae]|compar[ae]|calcul[ae]|bus(?:ca|que)|procur[ae]|pesquis[ae]|"
+    r"revis[ae]|ajust[ae]|melhor[ae]|salv[ae]|reserv[ae]|mar(?:ca|que)|agend[ae]|cancel[ae]|"
+    r"compr[ae]|leia|abr[ae]|fech[ae]|resolv[ae]|monte|monta|prepar[ae]|inclui|inclua|"
+    r"deix[ae])\b (?!(?:isso|isto|ele|ela|tudo|pra la|assim|quieto)?\W*$)",
 )
 CONDITIONS = r"^(?:se|caso|quando|assim que|depois que|uma vez)\b"
 OPEN = (
