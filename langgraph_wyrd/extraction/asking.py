@@ -9,6 +9,7 @@ from langgraph_wyrd.extraction.languages import (
     ENDS,
     ENGLISH,
     OTHERS,
+    SMALL,
     Tables,
     Text,
     beyond_nods,
@@ -282,6 +283,8 @@ def said(text: str) -> Said:
         if tells and not any(_wishes(each, line) for each in tables):
             continue
         kinds = [_kind(each, line, marked) for each in tables]
+        if len(tables) != 1:
+            kinds += [kind for kind, words_of in SMALL.items() if words_of.fullmatch(line)]
         # Where languages disagree, it is what says least.
         kind = min(kinds, key=_KINDS.index, default="question" if marked else "content")
         if kind == "content" and not marked and tables == (ENGLISH,) and WH.match(line):

@@ -132,6 +132,11 @@ class _Plain(dict[int, str]):
 
 _PLAIN = _Plain({0x2019: "'", 0xDF: "ss"})
 OTHERS = late(rf"(?<!\w)(?:{others.THANKS})(?!\w)")  # thanks
+SMALL = {  # said in whole sentences
+    "nod": late(rf"(?:(?:{others.NODS}|{others.THANKS})[\s,.!\u060c\u0964]*)+"),
+    "stop": late(rf"(?:{others.STOP})"),
+}
+ELSE, BEGINS = late(others.ELSE), late(others.BEGINS)
 PLEASE = late(rf"(?<!\w)(?:{others.PLEASE})(?!\w)|주세요|부탁")
 _LITERAL = late(r"(?<![\\\w])[a-z]{4,}(?![\w?*+])")
 

@@ -11,6 +11,8 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from langgraph_wyrd.extraction.languages import (
+    BEGINS,
+    ELSE,
     ENGLISH,
     PLEASE,
     Tables,
@@ -297,11 +299,13 @@ def _form(sentence: str, line: str, tables: tuple[Tables, ...]) -> Form:
         return "tells"
     if len(tables) == 1:
         return _form_in(tables[0], sentence, line, marked)
+    if ELSE.search(line):
+        return "courtesy"
     for each in tables:
         form = _form_in(each, sentence, line, marked)
         if form != "tells":
             return form
-    return "asks" if marked or PLEASE.search(line) else "tells"
+    return "asks" if marked or (PLEASE.search(line) and not BEGINS.search(line)) else "tells"
 
 
 _TO_AGENT = late(  # "SearchAgent, what did you find?"
@@ -414,6 +418,8 @@ def _offer(tables: Tables, line: str, marked: bool) -> Form:
 def _begins(words: str, lines: list[str], tables: tuple[Tables, ...]) -> bool:
     """Whether a turn ends with work that is only begun, promised or handed on."""
     ends = _ends(words, lines)
+    if len(tables) != 1 and len(words) <= _SOME and any(map(BEGINS.search, ends[-1:])):
+        return True
     for each in tables:
         for place, line in enumerate(ends):
             if each.BEGINS.search(line) and not _is_up_to_them(each, line):

@@ -65,7 +65,8 @@ DEMANDS = (
     r"^(?:prima di|per) (?:\w+ ){1,6}(?:ho|avrei) bisogno d|^per (?:\w+ ){1,5}(?:inserisc|"
     r"indic|forn|invi|scriv|selezion|compil|alleg)\w+ (?:il |la |i |le )?(?:tu[oa]|tuoi|tue|"
     r"su[oa]|suoi|sue)\b",
-    r"^(?:attendo|aspetto|(?:resto|rimango|sono) in attesa|in attesa d\S+ (?:tu|su|vostr|un tu|un su|un vostr)\w+)\b(?!.*\b(?:risposta|"
+    r"^(?:attendo|aspetto|(?:resto|rimango|sono) in attesa|in attesa d\S+ "
+    r"(?:tu|su|vostr|un tu|un su|un vostr)\w+)\b(?!.*\b(?:risposta|"
     r"conferma|riscontro) (?:del|dal|dei)\w*)|\b(?:fammi|mi faccia|fatemi) sapere (?:il|lo|la|"
     r"i|gli|le|l'|quale|quali|quando|dove|chi|a che|per quan\w+|come (?:vuoi|vuole|preferisci|"
     r"preferisce|procedere))\b|^dimmi tu\b",
