@@ -57,6 +57,9 @@ class Sender:
         if self.rng.random() < 0.1:  # as an answer to two questions is sent
             self.value += 2
             writes += [(RESUME, self.value - 1), (RESUME, self.value), ("log", self.value)]
+        if self.rng.random() < 0.1:  # as an error is sent that the graph handles
+            self.value += 1
+            writes += [(ERROR, self.value), ("__error_source_node__", "a")]
         return self.rng.choice(list(PATHS)), writes, self.rng.choice(PLACES)
 
     def _again(self) -> tuple[str, list[Write], tuple[str, str]]:

@@ -33,8 +33,7 @@ from langgraph_wyrd.types.rebuild import log_kept
 
 Pending = tuple[str, str, Any]  # task, channel, value
 
-SPECIAL = {"__error__": -1, "__scheduled__": -2, "__interrupt__": -3, "__resume__": -4,
-           "__error_source_node__": -5}  # fmt: skip
+SPECIAL = {"__error__": -1, "__scheduled__": -2, "__interrupt__": -3, "__resume__": -4}
 
 
 @dataclass(frozen=True, slots=True)
