@@ -7,14 +7,17 @@ Every run goes through the saver's sync or async methods, on each database; what
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import operator
+import random
 import re
 import sqlite3
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -36,7 +39,7 @@ from langgraph.errors import GraphRecursionError
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
-from langgraph.types import Command, Interrupt, interrupt
+from langgraph.types import Command, Interrupt, Send, interrupt
 
 from langgraph_wyrd import Channels, Extractors, WorkingState, WyrdSaver, extract
 from langgraph_wyrd.errors import ThreadNotFound
@@ -904,3 +907,72 @@ def test_a_stray_write_that_cannot_be_loaded(durable: Backend) -> None:
     saver = durable.open(serde=Vault())
     put(saver, "t", {"log": [1]}, parent=first)
     assert saver.thread("t").working_state().status == "done"
+
+
+@pytest.mark.parametrize("durability", ["sync", "exit"])
+async def test_the_node_where_several_steps_are_stored_as_one(
+    durable: Backend, call: Call, durability: str
+) -> None:
+    """With durability="exit" nobody knows which of a run's nodes said something: none is named,
+    not the one that was due before the run."""
+
+    class State(TypedDict, total=False):
+        messages: Annotated[list[Any], add_messages]
+
+    def confirm(state: State) -> State:
+        interrupt("Shall I?")
+        return {}
+
+    def act(state: State) -> State:
+        return {"messages": [AIMessage("Which key fits?", id="a1")]}
+
+    saver = durable.open()
+    builder = StateGraph(State).add_node("confirm", confirm).add_node("act", act)
+    builder.add_edge(START, "confirm").add_edge("confirm", "act")
+    graph = builder.compile(checkpointer=saver)
+    await call(graph, "invoke", ask("Open the shed"), CONFIG)
+    await call(graph, "invoke", Command(resume="yes"), CONFIG, durability=durability)
+    (asked,) = [each for each in (await now(call, saver)).open_loops if each.kind == "question"]
+    assert asked.source.node == ("act" if durability == "sync" else None)
+
+
+class Asked(TypedDict, total=False):
+    n: int
+    log: Annotated[list[Any], operator.add]
+
+
+async def test_questions_side_by_side(durable: Backend, call: Call) -> None:
+    """Of tasks that ask, ask again, fail, run again and are answered in any order, what is open is
+    what the last run of each left open, and a saver that reads it afterwards says the same."""
+    tried, fails = Counter[int](), set[str]()
+
+    def work(state: Asked) -> Asked:
+        n = state["n"]
+        fails.discard(f"ValueError: {n} fails")
+        answers = [interrupt(f"{n}: {which}?") for which in range(n % 3)]
+        tried[n] += 1
+        if n % 5 == 4 and tried[n] == 1:
+            fails.add(f"ValueError: {n} fails")
+            raise ValueError(f"{n} fails")
+        return {"log": [(n, answers)]}
+
+    def fan(state: Any) -> list[Send]:
+        return [Send("work", {"n": n}) for n in range(12)]
+
+    saver, chance = durable.open(), random.Random(7)
+    builder = StateGraph(Asked).add_node("work", work).add_conditional_edges(START, fan, ["work"])
+    graph = builder.compile(checkpointer=saver)
+    given: Any = {"log": []}
+    for _ in range(8):
+        with contextlib.suppress(ValueError):
+            await call(graph, "invoke", given, CONFIG)
+        state = await now(call, saver)
+        assert state == await call(durable.open().thread(THREAD), "working_state")
+        assert {text for kind, text in loops(state) if kind == "error"} == fails
+        held = await call(graph, "get_state", CONFIG)
+        asked = [task for task in held.tasks if task.error is None]  # one failed once answered
+        waiting = [each for task in asked for each in task.interrupts]
+        assert {x.ref for x in state.open_loops if x.kind == "interrupt"} == {x.id for x in waiting}
+        some = chance.sample(waiting, -(-len(waiting) // 2))
+        given = Command(resume={each.id: "yes" for each in some}) if some else None
+    assert (state.status, len(held.values["log"])) == ("done", 12)

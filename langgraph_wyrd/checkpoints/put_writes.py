@@ -94,6 +94,7 @@ def planned_writes(
         here = True
         known = all_known(thread, writes.ns, writes.checkpoint, state.writes)
         state.writes.extend(made)
+        says = says or bool(state.told(task))  # what it failed with is over, for one
         if says:
             name = given(writes.thread_id)
             versions = {} if space is None else space.versions

@@ -281,7 +281,8 @@ class _Reading:
         ]
         state.writes.extend(made)
         events: tuple[Event, ...] = ()
-        if working.matter([(each.channel, each.value) for each in made]):
+        said = [(each.channel, each.value) for each in made]
+        if working.matter(said) or state.told(task):
             name = given(self.thread.thread_id)
             events = working.of_writes(
                 self.reader, state, write.ns, space.versions, made, task, name, self.meta

@@ -24,7 +24,7 @@ from langgraph_wyrd.state.events import Event, Moment, base
 from langgraph_wyrd.state.fold import fold
 from langgraph_wyrd.state.model import Due, OpenLoop, WorkingState, plain_data
 from langgraph_wyrd.state.namespaces import join
-from langgraph_wyrd.state.pending import advance, is_edit, overlaid, rank
+from langgraph_wyrd.state.pending import advance, is_edit, overlaid, rank, with_more
 from langgraph_wyrd.state.status import with_status
 from langgraph_wyrd.storage.names import given
 
@@ -71,10 +71,23 @@ class NamespaceState:
     root: str | None = None  # a subgraph's: the root checkpoint that its run belongs to
     pending: Pending = ()
     writes: list[TaskWrite] = field(default_factory=list, compare=False)
+    worked_out: list[Any] = field(default_factory=list, repr=False, compare=False)  # see `seen`
 
     def seen(self) -> WorkingState:
         """The state as it is now, with what its tasks said."""
-        return overlaid(self.lasting, self.pending)
+        if not self.pending:
+            return self.lasting
+        if (known := self._known()) is None:
+            known = overlaid(self.lasting, self.pending)
+            self.worked_out[:] = [(self.lasting, self.pending, known)]
+        return known
+
+    def _known(self) -> WorkingState | None:
+        """What was seen before, if nothing has changed since."""
+        for lasting, pending, seen in self.worked_out:
+            if lasting is self.lasting and pending is self.pending:
+                return seen  # type: ignore[no-any-return]
+        return None
 
     def declared(self) -> tuple[OpenLoop, ...]:
         """The loops among which those that somebody declared are: only edits add to them."""
@@ -100,7 +113,13 @@ class NamespaceState:
         """With what one of its tasks, or an edit, says now."""
         others = [each for each in self.pending if each[0].task != at.task]
         others.append((at, self.told(at.task) + events))
-        return replace(self, pending=tuple(sorted(others, key=lambda each: rank(each[0].task))))
+        others.sort(key=lambda each: rank(each[0].task))
+        made = replace(self, pending=tuple(others), worked_out=[])
+        if self.pending and (known := self._known()) is not None:
+            now = with_more(known, self.lasting, self.pending, at, events)
+            if now is not None:
+                made.worked_out[:] = [(made.lasting, made.pending, now)]
+        return made
 
 
 @plain_data
@@ -190,12 +209,22 @@ def _view_of(
         names |= {"messages"}
     before: NamespaceState | None = space.state
     writes, ran = ((), ()) if before is None else (before.writes, before.due)
+    if ran and _of_several_steps(put):
+        ran = ()
     previous, found = without_left(start)
     return View(
         put.id, put.ns, put.parent, put.ts, put.source, put.step, put.meta, values, put.versions,
         put.seen, names, frozenset(gone), news, writes, True, previous, reader.channels, ran,
         sealed, found,
     )  # fmt: skip
+
+
+def _of_several_steps(put: Any) -> bool:
+    """Whether more than one step led to this checkpoint: with durability="exit" only the last one
+    is stored. All that a step changes gets one version; LangGraph of old draws the part behind the
+    point anew for each channel."""
+    found = {v.partition(".")[0] if type(v) is str else v for v in put.new_versions.values()}
+    return len(found) > 1
 
 
 def of_early(

@@ -60,7 +60,7 @@ class View:
     putting: bool = True  # False: only `writes` are new
     previous: WorkingState = field(default_factory=WorkingState)
     channels: Channels = DEFAULT
-    ran: Sequence[Due] = ()  # what was due at the parent
+    ran: Sequence[Due] = ()  # what was due at the parent, where one step led from there
     sealed: bool = False  # whether values are encrypted: then nothing of them may be told by ids
     # What several extractors look for is found once.
     found: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)

@@ -7,6 +7,7 @@ arrived: what a task opened is put there first, so that another one's answer fin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from langgraph_wyrd.state.draft import Draft
 from langgraph_wyrd.state.events import Event, Moment
@@ -54,6 +55,53 @@ def overlaid(lasting: WorkingState, overlay: Overlay) -> WorkingState:
         for event in events:
             draft.apply(event, moment)  # a loop that is there already is not opened again
     return draft.finish()
+
+
+def with_more(
+    seen: WorkingState, lasting: WorkingState, overlay: Overlay, at: Moment, events: Sequence[Event]
+) -> WorkingState | None:
+    """What `overlaid` gives once a task says this as well, worked out from what it gave before.
+
+    None where that takes more than to open and close loops that no other task speaks of. A step may
+    have hundreds of tasks that ask, each of which is read as it comes.
+    """
+    items = {event.item for event in events}
+    opened = {event.item for event in events if event.op == "open"}
+    for event in events:
+        if event.pillar != "loop" or event.op not in ("open", "close"):
+            return None
+        if event.op == "open" and event.body.get("kind") == "request":  # may be the title
+            return None
+    if is_edit(at) or len(items) < len(events) or (overlay and is_edit(overlay[-1][0])):
+        return None
+    asked, later = False, set[str]()  # opened by tasks that come behind this one
+    for moment, said in overlay:
+        behind = moment.task > at.task
+        for event in said:
+            opens = event.op == "open"
+            if event.item in items and (event.item in opened or not opens):
+                return None
+            if opens and event.pillar == "loop":
+                asked = asked or event.source.get("rule") in PASSING
+                if behind:
+                    later.add(event.item)
+    asks = not asked and any(event.source.get("rule") in PASSING for event in events)
+    if asks and any(not loop.resolved and loop.source.rule in PASSING for loop in lasting.loops):
+        return None  # what was asked before is over now
+    draft = Draft(seen)
+    if not opened.isdisjoint(draft.loops.items):
+        return None
+    for event in events:
+        draft.apply(event, at)
+    made = draft.finish()
+    if not (opened and later):
+        return made
+    old = {loop.id for loop in lasting.loops}
+    loops = [loop for loop in made.loops if loop.id not in opened]
+    ends = [n for n, loop in enumerate(loops) if loop.id in later and loop.id not in old]
+    place = ends[0] if ends else len(loops)
+    loops[place:place] = [loop for loop in made.loops if loop.id in opened]
+    return replace(made, loops=tuple(loops))
 
 
 def _asked_again(draft: Draft, lasting: WorkingState, overlay: Overlay) -> None:
