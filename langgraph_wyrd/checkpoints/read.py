@@ -1,4 +1,6 @@
-"""Reading: one checkpoint, a page of them, the history of delta channels."""
+"""Reading: one checkpoint, a page of them, the history of delta channels.
+
+What tasks wrote is stored a row a call; `merged` makes of it what LangGraph's savers would hold."""
 
 from __future__ import annotations
 

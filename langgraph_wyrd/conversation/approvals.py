@@ -1,4 +1,5 @@
-"""What an interrupt lets people answer, and their answers in the form that its node expects.
+"""What an interrupt lets people answer, and their answers in the form that its node expects (pure:
+`answers` stores them).
 
 An interrupt of no known form takes any value that fits its JSON schema. LangGraph checks an answer
 when the run goes on, too late for one that is stored before; keywords that this does not know
@@ -156,7 +157,7 @@ def request(value: Any, schema: Mapping[str, Any] | None) -> Request:
 # ---- answers
 
 
-def answer(given: Any, asked: Request, schema: Mapping[str, Any] | None) -> Any:
+def fitted(given: Any, asked: Request, schema: Mapping[str, Any] | None) -> Any:
     """The answer as the node expects it.
 
     Raises:

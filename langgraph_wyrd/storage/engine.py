@@ -71,7 +71,7 @@ class Engine:
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
         self.mend: Callable[[Any], Script[Any]] | None = None  # restores a thread's damaged rows
-        self.healer: Any = None  # the `recovery.load.Healer` of what runs here; None: damage raises
+        self.healer: Any = None  # the `recovery.healer.Healer` here; None: damage raises
         self.replica: Engine | None = None  # where listings across threads are read instead
         self._closed = False
         self._reset()

@@ -67,7 +67,8 @@ class Job:
     """Something to run on a connection, and how its caller hears of the end.
 
     `kind`: `store` is a write that is merged with others, `write` and `read` are scripts; `open` is
-    one that a writer reads, `mend` one that writes and looks after parity itself.
+    one that a writer reads, `mend` one that writes and looks after parity itself. `clean` has the
+    database forget deleted bytes, `rest` has a reader give up its connection.
     """
 
     __slots__ = ("done", "error", "key", "kind", "loop", "result", "waiting", "work")

@@ -18,7 +18,7 @@ from langgraph_wyrd import filters
 from langgraph_wyrd.checkpoints import compare, history, leases, points, retention
 from langgraph_wyrd.checkpoints import labels as stored_labels
 from langgraph_wyrd.checkpoints.points import Point
-from langgraph_wyrd.conversation import inbox as waiting
+from langgraph_wyrd.conversation import answers
 from langgraph_wyrd.conversation import messages as reading
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.extraction.extracting import extract
@@ -320,7 +320,7 @@ class Thread(RewindMethods, EditMethods):
             ItemNotFound: Nothing waits, or there is no such loop.
         """
         asked = (self._saver, self, value, loop, by, replace)
-        return (yield from waiting.answer(*asked))
+        return (yield from answers.answer(*asked))
 
     aanswer = asynchronous(answer)
 
@@ -344,7 +344,7 @@ class Thread(RewindMethods, EditMethods):
                 local. A graph may say so itself:
                 `interrupt({"question": …, "expires_at": "2026-12-01T12:00:00+00:00"})`.
         """
-        yield from waiting.assign(self._saver, self, loop, to, expires_at, by)
+        yield from answers.assign(self._saver, self, loop, to, expires_at, by)
 
     aassign = asynchronous(assign)
 
