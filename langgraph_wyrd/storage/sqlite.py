@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -311,10 +310,7 @@ class SqliteConnection:
         if driver.keeps_open:
             return
         try:
-            with self._in_place():
-                driver.whereabouts.look()
-                self._raw.execute("VACUUM")
-                busy, _, _ = self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            busy = self._in_place(self._vacuumed)
         except sqlite3.Error as error:
             raise driver.translated(error) from error
         if busy:
@@ -323,23 +319,32 @@ class SqliteConnection:
                 f"{driver._timeout:g} s: what was erased is still in its WAL. Erase again."
             )
 
+    def _vacuumed(self) -> bool:
+        """Whether somebody still reads what was in the WAL."""
+        self._driver.whereabouts.look()
+        self._raw.execute("VACUUM")
+        busy, _, _ = self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return bool(busy)
+
     def read(self, script: Script[T]) -> T:
-        return self._run("BEGIN", script)
+        return self._in_place(self._transacted, "BEGIN", self._run, script)
 
     def write(self, script: Script[T]) -> T:
-        return self._run("BEGIN IMMEDIATE", script)
+        return self._in_place(self._transacted, "BEGIN IMMEDIATE", self._run, script)
 
-    def _run(self, begin: str, script: Script[T]) -> T:
-        with self._in_place(), self._transaction(begin):
-            try:
-                step = next(script)
-                while True:
-                    if isinstance(step, tuple):
-                        step = script.send(self._execute(step))
-                    else:
-                        step = script.send([self._execute(each) for each in step])
-            except StopIteration as end:
-                result: T = end.value
+    def merge(self, writes: Sequence[Sequence[Step]]) -> None:
+        self._in_place(self._transacted, "BEGIN IMMEDIATE", self._store, writes)
+
+    def _run(self, script: Script[T]) -> T:
+        try:
+            step = next(script)
+            while True:
+                if isinstance(step, tuple):
+                    step = script.send(self._execute(step))
+                else:
+                    step = script.send([self._execute(each) for each in step])
+        except StopIteration as end:
+            result: T = end.value
         return result
 
     def _execute(self, statement: Any) -> list[Row] | None:
@@ -364,28 +369,23 @@ class SqliteConnection:
         finally:
             self._raw.text_factory = str
 
-    def merge(self, writes: Sequence[Sequence[Step]]) -> None:
-        with self._in_place(), self._transaction("BEGIN IMMEDIATE"):
-            cursor = self._raw.cursor()
-            try:
-                for steps in writes:
-                    for sql, params, must in steps:
-                        # The driver asks a named tuple for each of its fields by a call.
-                        cursor.execute(sql, tuple(params))
-                        if (
-                            must
-                            and cursor.rowcount != 1
-                            and (cursor.rowcount >= 0 or cursor.fetchone() is None)
-                        ):
-                            raise Stale
-            finally:
-                # The traceback of an error holds it. Where another thread collects that, to free
-                # an open cursor waits for this connection, which may wait for that thread's lock.
-                cursor.close()
+    def _store(self, writes: Sequence[Sequence[Step]]) -> None:
+        cursor = self._raw.cursor()
+        for steps in writes:
+            for sql, params, must in steps:
+                # The driver asks a named tuple for each of its fields by a call.
+                cursor.execute(sql, tuple(params))
+                if (
+                    must
+                    and cursor.rowcount != 1
+                    and (cursor.rowcount >= 0 or cursor.fetchone() is None)
+                ):
+                    raise Stale
 
-    @contextlib.contextmanager
-    def _in_place(self) -> Generator[None, None, None]:
-        """What is done here, while the files are where they were.
+    # No context managers, as these two are on the way of every write.
+
+    def _in_place(self, work: Callable[..., T], *given: Any) -> T:
+        """What `work` does, while the files are where they were.
 
         Where the database is gone its connections stay open, so that no other file gets its number;
         its WAL is emptied into it, so that nobody takes that for the WAL of what lies there now.
@@ -398,7 +398,7 @@ class SqliteConnection:
                 try:
                     if whereabouts.lost:
                         whereabouts.look()
-                    yield
+                    return work(*given)
                 except DatabaseGone:
                     whereabouts.save(self._raw)
                     raise
@@ -406,12 +406,12 @@ class SqliteConnection:
             self._driver.abandon()
             raise
 
-    @contextlib.contextmanager
-    def _transaction(self, begin: str) -> Generator[None, None, None]:
+    def _transacted(self, begin: str, work: Callable[[Any], T], given: Any) -> T:
+        """What `work` does in a transaction, which is rolled back where it raises."""
         raw, whereabouts = self._raw, self._driver.whereabouts
         try:
             raw.execute(begin)
-            yield
+            result = work(given)
             whereabouts.look(beside=begin != "BEGIN")
             raw.execute("COMMIT")
         except BaseException as error:
@@ -423,6 +423,7 @@ class SqliteConnection:
                 whereabouts.look()  # it may be the reason
                 raise self._driver.translated(error) from error
             raise
+        return result
 
 
 # ---- errors: what SQLite refused, translated here and nowhere else
