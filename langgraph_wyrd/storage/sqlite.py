@@ -327,10 +327,12 @@ class SqliteConnection:
         return bool(busy)
 
     def read(self, script: Script[T]) -> T:
-        return self._in_place(self._transacted, "BEGIN", self._run, script)
+        result: T = self._in_place(self._transacted, "BEGIN", self._run, script)
+        return result
 
     def write(self, script: Script[T]) -> T:
-        return self._in_place(self._transacted, "BEGIN IMMEDIATE", self._run, script)
+        result: T = self._in_place(self._transacted, "BEGIN IMMEDIATE", self._run, script)
+        return result
 
     def merge(self, writes: Sequence[Sequence[Step]]) -> None:
         self._in_place(self._transacted, "BEGIN IMMEDIATE", self._store, writes)
@@ -384,7 +386,7 @@ class SqliteConnection:
 
     # No context managers, as these two are on the way of every write.
 
-    def _in_place(self, work: Callable[..., T], *given: Any) -> T:
+    def _in_place(self, work: Callable[..., Any], *given: Any) -> Any:
         """What `work` does, while the files are where they were.
 
         Where the database is gone its connections stay open, so that no other file gets its number;
