@@ -154,7 +154,10 @@ def parts(text: str) -> tuple[str, ...]:
         return ()
     found: list[str] = []
     first = ""
-    for sentence in told.sentences:
+    asks = any(each[-1] in MARKS for each in told.sentences)
+    for sentence, line in zip(told.sentences, told.lines, strict=True):
+        if asks and sentence[-1] not in MARKS and not _wishes(told.tables[0], line):
+            continue  # what is so: "I am a nurse and like my work. What else could I do?"
         cut = [each.strip(ENDS) for each in told.tables[0].AND.split(sentence.lower())]
         pieces = [each for each in cut if each]
         if not pieces:

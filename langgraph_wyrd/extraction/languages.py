@@ -107,6 +107,7 @@ LATIN = (ENGLISH, *map(Tables, (de, fr, es, pt, it, nl)))
 _CHINESE, _JAPANESE = Tables(zh, cjk=True), Tables(ja, cjk=True)
 _KANA = late("[\u3040-\u30ff]")
 _HAN = late("[\u3400-\u9fff]")
+_NAMES = late(r"[\w/.:-]{12,}|\s", re.ASCII)  # of files, of things: of no language
 _BEYOND = late("[^\x00-\u303f]")  # compiled in half the time that a range up to \u9fff takes
 _WORD = late(r"[^\W\d_][\w'\u2019-]*")
 _ASCII_WORD = late(r"[a-z][a-z0-9_'-]*")  # the same in small letters, twice as fast
@@ -172,7 +173,7 @@ def languages(text: str) -> tuple[Tables, ...]:
         if _KANA.search(text):
             return (_JAPANESE,)
         han = len(_HAN.findall(text))
-        if han and han * 4 >= len(text.replace(" ", "")):
+        if han and han * 4 >= len(_NAMES.sub("", text)):
             return (_CHINESE,)
     line = plain_latin(text[:_READ])
     words = set((_ASCII_WORD if line.isascii() else _WORD).findall(line))

@@ -35,8 +35,14 @@ from langgraph_wyrd.state.facts import Wants
 from langgraph_wyrd.state.model import Source, cut, shortened
 
 _PLEASE = 40  # characters: a longer answer says what is wanted
+_PLEASE_CJK = 16
 _FEW = 3  # words of a yes that only takes up an offer
 _SHORT = 90  # characters
+
+
+def _says_much(line: str) -> bool:
+    """Whether an answer is so long that it says what is wanted."""
+    return len(line) > (_PLEASE if line.isascii() or line[0] < "\u3000" else _PLEASE_CJK)
 
 
 class _Heard(NamedTuple):
@@ -121,11 +127,11 @@ class Requests(Owed):
         before = "asks" if form in ("instead", "offers") else form
         wants_now = partial(wants, own, before if self.wanted else None)  # asked where it matters
         anew = self._asks_anew(heard)
-        concrete = waited and (heard.asks or len(line) > _PLEASE) and asking.is_open_ended(asked)
+        concrete = waited and (heard.asks or _says_much(line)) and asking.is_open_ended(asked)
         if just := self._just_told(place, fresh) if self.requests else []:
             self._settle(self.requests, "replaced", source, "replies", just)
         asks_back = waited and any(map(asking.is_interrogative, said.questions))
-        if waited and (said.wish or asks_back) and len(line) > _PLEASE:
+        if waited and (said.wish or asks_back) and _says_much(line):
             # It says more than the answer, and is no short talk about what was found.
             anew = anew or self.used_tools or not may_be_english(own)
         if heard.told and heard.asks and not said.adds:

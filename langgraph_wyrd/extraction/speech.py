@@ -106,6 +106,7 @@ def turn(text: str) -> Turn:
         drafted = _handed(words, tables)
         if "\n" in words and _CHOICES.search(words):
             chosen = last_mark
+            said[chosen] = said[chosen].lstrip("# ") or said[chosen]
         goes_on = last_mark + 1 < len(said) and any(
             each.BEGINS.search(lowered(said[-1], tables)) for each in tables
         )
@@ -149,7 +150,7 @@ def turn(text: str) -> Turn:
             )
             early = early and place != chosen
             opens = place == 0 and left < 0 and len(words) - len(sentence) > _SOME
-            opens = opens and place != chosen
+            opens = opens and place != chosen and not _demands(line, tables)
             aside = opens or (early and (drafted or not _speaks_to(line, tables)))
             if aside:
                 lines.append(line)  # a question of rhetoric, answered in what follows
@@ -203,6 +204,17 @@ def turn(text: str) -> Turn:
     return Turn(
         "tells", "", progress, long=long, told=told, next=following, numbers=numbers, leaves=leaves
     )
+
+
+def _demands(line: str, tables: tuple[Tables, ...]) -> bool:
+    """Whether a sentence with a mark demands what it asks: "please tell me which lamp?"."""
+    return any(each.DEMANDS.search(line) for each in tables if each is not ENGLISH)
+
+
+def demands(text: str) -> bool:
+    """Whether an agent's words demand something, with a question mark or without."""
+    tables = languages(text[:400])
+    return _demands(lowered(text, tables), tables)
 
 
 def _demand(words: str, tables: tuple[Tables, ...]) -> str:
