@@ -51,7 +51,7 @@ from langgraph_wyrd.state.fold import fold
 from langgraph_wyrd.state.model import Due, LoopKind
 from tests.conftest import Backend
 from tests.handmade import config, new_id, put
-from tests.outside import python
+from tests.outside import python, raw
 from tests.scripted_agents import (
     APPROVE,
     CONFIG,
@@ -976,3 +976,33 @@ async def test_questions_side_by_side(durable: Backend, call: Call) -> None:
         some = chance.sample(waiting, -(-len(waiting) // 2))
         given = Command(resume={each.id: "yes" for each in some}) if some else None
     assert (state.status, len(held.values["log"])) == ("done", 12)
+
+
+async def test_many_answers_at_one_checkpoint(durable: Backend, call: Call) -> None:
+    """However many questions of a step are answered before it ends, the public tables have each of
+    them: a repair finds nothing to do."""
+
+    def work(state: Asked) -> Asked:
+        return {"log": [interrupt(state["n"])]}
+
+    def fan(state: Any) -> list[Send]:
+        return [Send("work", {"n": n}) for n in range(40)]
+
+    saver = durable.open()
+    builder = StateGraph(Asked).add_node("work", work).add_conditional_edges(START, fan, ["work"])
+    graph = builder.compile(checkpointer=saver)
+    given: Any = {"log": []}
+    for answered in (0, 19, 38):
+        await call(graph, "invoke", given, CONFIG)
+        waiting = (await call(graph, "get_state", CONFIG)).interrupts
+        state = await now(call, saver)
+        assert (len(past(state, "interrupt")), len(loops(state))) == (answered, 40 - answered)
+        assert (await call(saver, "verify")).ok
+        some = waiting[::-1][:19]
+        given = Command(resume={each.id: "yes" for each in some})
+    await call(graph, "invoke", given, CONFIG)
+    assert (await now(call, saver)).status == "done"
+    with raw(durable.url) as database:
+        held = database.execute("SELECT outcome FROM wyrd_open_loops").fetchall()
+    assert len(held) == 40
+    assert (await call(saver, "verify")).ok

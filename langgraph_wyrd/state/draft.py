@@ -115,9 +115,9 @@ class Loops(Items[OpenLoop]):
         )  # fmt: skip
         self.some_closed = True
 
-    def done(self) -> tuple[OpenLoop, ...]:
+    def done(self, *, bounded: bool = True) -> tuple[OpenLoop, ...]:
         items = tuple(self.items.values())
-        return _without_old(items, CLOSED_LOOPS) if self.some_closed else items
+        return _without_old(items, CLOSED_LOOPS) if bounded and self.some_closed else items
 
 
 class Intentions(Items[Intention]):
@@ -150,8 +150,9 @@ class Intentions(Items[Intention]):
                 replace(held, **_OVER) if again else _changed(held, event.body, {})
             )
 
-    def done(self) -> tuple[Intention, ...]:
-        return _without_old(tuple(self.items.values()), CLOSED_INTENTIONS)
+    def done(self, *, bounded: bool = True) -> tuple[Intention, ...]:
+        items = tuple(self.items.values())
+        return _without_old(items, CLOSED_INTENTIONS) if bounded else items
 
 
 class Context(Items[ContextItem]):
@@ -247,8 +248,9 @@ class Todos(Items[Todo]):
         for id in list(self.left)[:-LEFT_TODOS]:
             del self.left[id], self.items[id]
 
-    def done(self) -> tuple[Todo, ...]:
-        self.trim()
+    def done(self, *, bounded: bool = True) -> tuple[Todo, ...]:
+        if bounded:
+            self.trim()
         ids = list(self.left)
         for listed in self.lists.values():
             ids += listed
@@ -342,18 +344,22 @@ class Draft:
         if "todo" in self.touched:
             self.todos.trim()
 
-    def finish(self, at: Moment | None = None) -> WorkingState:
-        """The state, within its bounds, at a moment (None: where it was)."""
+    def finish(self, at: Moment | None = None, *, bounded: bool = True) -> WorkingState:
+        """The state at a moment (None: where it was). `bounded`: with the last of what is over."""
         before, touched = self.before, self.touched
         return WorkingState(
             thread_id=before.thread_id,
             checkpoint_id=before.checkpoint_id if at is None else at.checkpoint_id,
             ts=before.ts if at is None else at.ts,
             title=self.title,
-            todos=self.todos.done() if "todo" in touched else before.todos,
+            todos=self.todos.done(bounded=bounded) if "todo" in touched else before.todos,
             context=self.context.done() if "context" in touched else before.context,
-            loops=self.loops.done() if "loop" in touched else before.loops,
-            intentions=self.intentions.done() if "intention" in touched else before.intentions,
+            loops=self.loops.done(bounded=bounded) if "loop" in touched else before.loops,
+            intentions=(
+                self.intentions.done(bounded=bounded)
+                if "intention" in touched
+                else before.intentions
+            ),
             due=before.due,
             status=before.status,
             reason=before.reason,

@@ -41,8 +41,12 @@ def moment_of(checkpoint: str, ns: str, ts: str | None, task: str) -> Moment:
     return Moment(checkpoint, ns, ts, task)
 
 
-def overlaid(lasting: WorkingState, overlay: Overlay) -> WorkingState:
-    """The leaf's state as seen now; also what the fold of the next task's writes starts from."""
+def overlaid(lasting: WorkingState, overlay: Overlay, *, bounded: bool = False) -> WorkingState:
+    """The leaf's state as seen now; also what the fold of the next task's writes starts from.
+
+    It has all that is over since the leaf was put, unless it is `bounded`: what a task or an edit
+    ended is not to vanish because of another one, in whatever order they came.
+    """
     if not overlay:
         return lasting
     draft = Draft(lasting)
@@ -54,7 +58,7 @@ def overlaid(lasting: WorkingState, overlay: Overlay) -> WorkingState:
     for moment, events in overlay:
         for event in events:
             draft.apply(event, moment)  # a loop that is there already is not opened again
-    return draft.finish()
+    return draft.finish(bounded=bounded)
 
 
 def with_more(
@@ -93,7 +97,7 @@ def with_more(
         return None
     for event in events:
         draft.apply(event, at)
-    made = draft.finish()
+    made = draft.finish(bounded=False)
     if not (opened and later):
         return made
     old = {loop.id for loop in lasting.loops}
@@ -119,7 +123,7 @@ def _asked_again(draft: Draft, lasting: WorkingState, overlay: Overlay) -> None:
 
 def with_edits(lasting: WorkingState, overlay: Overlay) -> WorkingState:
     """The state with what was edited, without what the tasks say."""
-    return overlaid(lasting, [each for each in overlay if is_edit(each[0])])
+    return overlaid(lasting, [each for each in overlay if is_edit(each[0])], bounded=True)
 
 
 def advance(lasting: WorkingState, overlay: Overlay, at: Moment) -> WorkingState:
