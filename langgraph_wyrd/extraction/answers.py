@@ -80,7 +80,7 @@ class Answers(Requests):
                 form = "asks"
         if turn.leaves and self.requests and self._is_left_to_them(message.text):
             form = "asks"
-        if form in OPEN and any(self._is_its_text(e, message.text, turn) for e in self.requests):
+        if form in OPEN and turn.informs and self._is_its_text(message.text):
             form = "tells"  # what is asked in it, nobody asks here
         if form in ("asks", "proposes") and self._tells_first(turn, about):
             known = turn.long and turn.text[-1] in MARKS
@@ -141,12 +141,11 @@ class Answers(Requests):
         about = " ".join(each.text for each in self.requests)
         return not (asking.asks_to_know(about) or speech.reports(text))
 
-    @staticmethod
-    def _is_its_text(request: Waiting, text: str, turn: speech.Turn) -> bool:
+    def _is_its_text(self, text: str) -> bool:
         """Whether an agent's words are the text that was asked for."""
-        if not (turn.informs and asking.asks_for_words(request.text)):
+        if not (is_letter(text) or speech.is_list(text)):
             return False
-        return is_letter(text) or speech.is_list(text)
+        return any(asking.asks_for_words(each.text) for each in self.requests)
 
     def _answers_some(self, message: Message, turn: speech.Turn) -> None:
         """Of several requests, those that are answered before others are begun."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from langgraph_wyrd.extraction.languages import (
@@ -143,7 +144,8 @@ def tells(text: str) -> bool:
     return any(_MINE.match(beyond_nods(each, line)) for each in tables)
 
 
-_LIST = late(r"\s*[,;:+]\s+")
+_COMMAS = ",;:+"
+_LIST = late(rf"\s*[{_COMMAS}]\s+")
 
 
 @lru_cache(maxsize=64)
@@ -162,11 +164,16 @@ def parts(text: str) -> tuple[str, ...]:
         pieces = [each for each in cut if each]
         if not pieces:
             continue
-        listed = [each for piece in pieces for each in _LIST.split(piece)]
-        if len(listed) > 2:
-            listed = [each for each in listed if stems(each)]
-            if len(listed) > 2 and all(len(each.split()) <= _FEW for each in listed[1:]):
-                pieces = listed  # "cover umlauts, emoji, the empty string"
+        if len(pieces) + sum(map(sentence.count, _COMMAS)) > 2:
+            listed: list[str] = []
+            for each in chain.from_iterable(map(_LIST.split, pieces)):
+                if stems(each):
+                    if listed and len(each.split()) > _FEW:
+                        break
+                    listed.append(each)
+            else:
+                if len(listed) > 2:
+                    pieces = listed  # "cover umlauts, emoji, the empty string"
         if len(pieces) > 1:
             found += pieces
         elif first and (not cut[0] or _ADDS.match(pieces[0])):
@@ -265,7 +272,9 @@ def said(text: str) -> Said:
     questions: list[str] = []
     # Of so many words the small ones decide nothing, unless it is a goodbye that they lead to.
     much = len(words) > 2 * _PRAISE and not _says_goodbye(words)
-    turns = [each for each in _TURNS if each in plain_latin(words)] if ENGLISH in tables else []
+    lower = plain_latin(words) if ENGLISH in tables else ""
+    turns = [each for each in _TURNS if each in lower]
+    may_turn = bool(turns) or tables != (ENGLISH,)
     for number, sentence in enumerate(told.sentences[:_MOST]):
         marked = sentence[-1] in _MARKED
         line = told.lines[number].strip(ENDS)
@@ -277,7 +286,7 @@ def said(text: str) -> Said:
         if number == 0:
             agrees = any(each.agreement.match(line) for each in tables)
             denies = _NO.match(line) is not None
-        if not redirect and any(_redirects(each, line, turns) for each in tables):
+        if may_turn and not redirect and any(_redirects(each, line, turns) for each in tables):
             redirect = True
             withdraws = _WITHDRAWS.match(line) is not None
             parts = _SPLIT.split(line)  # "no, make it blue instead"

@@ -111,6 +111,7 @@ _NAMES = late(r"[\w/.:-]{12,}|\s", re.ASCII)  # of files, of things: of no langu
 _BEYOND = late("[^\x00-\u303f]")  # compiled in half the time that a range up to \u9fff takes
 _WORD = late(r"[^\W\d_][\w'\u2019-]*")
 _ASCII_WORD = late(r"[a-z][a-z0-9_'-]*")  # the same in small letters, twice as fast
+_ASCII_LONG_WORD = late(r"[a-z][a-z0-9_'-]{3,}")
 
 
 def plain_latin(text: str) -> str:
@@ -258,16 +259,13 @@ _ENDINGS = "aeos"  # "borra" and "borro" are one word
 def stems(text: str) -> frozenset[str]:
     """The beginnings of a text's longer words; of scripts without spaces, pairs of characters."""
     line = plain_latin(text[:2000])
+    words = set((_ASCII_LONG_WORD if line.isascii() else _WORD).findall(line))
     found: set[str] = set()
-    common = _common_in()
-    for word in set((_ASCII_WORD if line.isascii() else _WORD).findall(line)):
+    for word in words.difference(_common_in()):
         if not word.isascii() and (_HAN.search(word) or _KANA.search(word)):
-            found.update(
-                word[n : n + 2]
-                for n in range(len(word) - 1)
-                if not _HIRAGANA.fullmatch(word[n : n + 2])
-            )
-        elif len(word) > 3 and word not in common:
+            pairs = [word[n : n + 2] for n in range(len(word) - 1)]
+            found.update(pair for pair in pairs if not _HIRAGANA.fullmatch(pair))
+        elif len(word) > 3:
             found.add(word[:_STEM].rstrip(_ENDINGS))
     return frozenset(found - _EMPTY)
 

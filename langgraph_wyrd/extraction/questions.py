@@ -111,8 +111,6 @@ _LAST = late(  # where a last clause asks anew, or offers more
     r"|(?:can|may|shall|do|would|will) (?:i|we|you)"
     r"|(?:how|what) (?:about|do you think|does|would|else|can|may)|anything)\b)"
 )
-# Between the clauses of a sentence; without one neither of the two can match.
-_JOINTS = late(r"[,:;]| - | (?:and|but|so) ")
 
 
 def asked_in_english(sentence: str) -> Form:
@@ -125,9 +123,9 @@ def asked_in_english(sentence: str) -> Form:
         return "tells"
     lead = _LEAD.match(line)
     rest = line[lead.end() :] if lead else line
-    if not marked and not _may_ask(rest):
-        return "tells"
     last = _LAST.search(rest) if ", " in rest or " - " in rest else None
+    if not (marked or last or _may_ask(rest)):
+        return "tells"
     if last:  # "it is full, can I do anything else?", "shall I book, or is there anything else?"
         if _COURTESY.match(rest, last.end()):
             rest, marked = rest[: last.start()], False
@@ -164,5 +162,4 @@ def _may_ask(line: str) -> bool:
         or first.rstrip(",:;").endswith("ing")
         or line.endswith(_TAGS)
         or ", please " in line
-        or (_JOINTS.search(line) is not None and _LAST.search(line) is not None)
     )

@@ -127,7 +127,7 @@ def prose_of(text: str) -> str:
                 signed.end() if signed is not None and signed.end() < draft.end() else draft.end()
             )
             text = text[: draft.start()] + "\n" + text[stop:]
-    return _SAID.sub(_unasked, text)
+    return _SAID.sub(_unasked, text) if '"' in text or not text.isascii() else text
 
 
 def is_letter(text: str) -> bool:

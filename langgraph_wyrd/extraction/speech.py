@@ -133,7 +133,8 @@ def turn(text: str) -> Turn:
         if form == "tells" and eased and said[place - 1] is eased[-1] and _begins_in(line, tables):
             eased.append(sentence)  # "If it fails, tell me. I'll look at it then."
         elif form == "tells":
-            lines.append(_QUOTES.sub(" ", line))  # what is quoted promises nothing
+            quotes = '"' in line or "(" in line or not line.isascii()
+            lines.append(_QUOTES.sub(" ", line) if quotes else line)  # they promise nothing
         elif form == "courtesy":
             courtesy = True
             eased.append(sentence)
