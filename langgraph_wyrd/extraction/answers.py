@@ -37,6 +37,7 @@ _FORM = "structured_response"
 _ANSWERED = ("answered", DELIVERED, PERHAPS)
 _BARE = 16  # characters: "shall I go on?" is about the work itself
 _SHORT = 90
+_ITSELF = 3  # words that an offer has in common with what was asked for, if it is no more than that
 # Tools whose names say that they change something, and do not only look.
 _DEED = late(
     r"(?i)(?:^|[^a-z])(?:add|append|apply|assign|book|build|cancel|commit|config(?:ure)?|copy"
@@ -210,8 +211,10 @@ class Answers(Requests):
     @staticmethod
     def _is_over(turn: speech.Turn, about: str) -> bool:
         """Whether what was wanted is told, or reported as done, at some length."""
-        known = asking.asks_to_know(about) and not share(turn.text, about)
-        return turn.long and turn.informs and (turn.done or known)
+        if not (turn.long and turn.informs) or turn.done:
+            return turn.done and turn.long and turn.informs
+        beyond = len(stems(turn.text) & stems(about)) < _ITSELF
+        return beyond and (turn.listed or asking.asks_to_know(about))
 
     @staticmethod
     def _is_it(turn: speech.Turn, about: str) -> bool:

@@ -443,6 +443,7 @@ def _wishes(tables: Tables, line: str) -> bool:
 _SPLIT = late(
     r"\s*[,;\u3001\uff0c\u2013\u2014]+\s*|\s-+\s|\s+(?:but|aber|mais|pero|mas|ma|maar)\s+"
 )
+_SPLIT_FRENCH = late(r"\s*[,;\u2013\u2014]+\s*|\s-+\s|\s+mais\s+")  # "ma" is "my" there
 _JOINT = late(  # where `_SPLIT` splits, found in a third of the time
     r"[,;\u3001\uff0c\u2013\u2014]|\s(?:-+|but|aber|mais|pero|mas|ma|maar)\s"
 )
@@ -456,7 +457,8 @@ def _kind(tables: Tables, line: str, marked: bool) -> str:
     thanks = not marked and tables.gratitude.search(line) is not None
     kind = _kind_of(tables, line, marked, thanks)
     if kind in ("content", "wish", "farewell") and not marked and _JOINT.search(line):
-        parts = [part for part in _SPLIT.split(line) if part.strip(ENDS)]
+        split = _SPLIT_FRENCH if tables.name == "fr" else _SPLIT
+        parts = [part for part in split.split(line) if part.strip(ENDS)]
         kinds = [_kind_of(tables, part, False, thanks) for part in parts]
         if all(each in _SMALL for each in kinds):
             return next((each for each in _SMALL if each in kinds), kind)

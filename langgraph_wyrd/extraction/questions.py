@@ -90,7 +90,8 @@ _CONFIRMS = start(
 )
 _TAG = late(
     r"(?!(?:you're|you are|that's|that is|it's|all|quite|everything is)\b(?: \w+){0,2}$)"
-    r".*(?:\bright|\bcorrect|\bis (?:that|this|it|everything|all) (?:right|correct|ok|okay|fine"
+    r".*(?:\bright|(?<!\bas )(?<!\bbe )(?<!\bare )(?<!\bnot )(?<!\bnow )\bcorrect|\bis (?:that|"
+    r"this|it|everything|all) (?:right|correct|ok|okay|fine"
     r"|good|true|accurate)|\bcould you confirm|\bplease confirm|\bplease verify|\bok with you)$"
 )
 _TAGS = ("right", "correct", "ok", "okay", "fine", "good", "true", "accurate", "firm", "ify", "you")

@@ -139,6 +139,7 @@ class Requests(Owed):
             anew = True
         if not self.requests:
             leads = waited and not self.wanted and not asking.is_open_ended(asked)
+            leads = leads and (len(line) <= _SHORT or said.agrees)  # else they correct, or order
             tells = not (heard.asks or said.redirect)  # a name, a number; no "yes, do all three"
             if leads and tells and (not said.agrees or asking.tells(own)):
                 return  # the agent began the talk

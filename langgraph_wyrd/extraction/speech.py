@@ -51,6 +51,7 @@ class Turn(NamedTuple):
     next: str = ""
     numbers: frozenset[int] = frozenset()  # of a numbered list
     choice: bool = False  # whether what they offer is one thing or another
+    listed: bool = False  # as a list
     leaves: bool = False  # whether they leave it to the person what, or whether
 
 
@@ -178,7 +179,7 @@ def turn(text: str) -> Turn:
         elif after and _does(after, lines, tables):
             progress = "does"
     if offers:
-        done = any(each.DONE.search(line) for line in lines for each in tables)
+        done = "✅" in words or any(each.DONE.search(line) for line in lines for each in tables)
         done = done and not _STILL.search(lines[-1] + "\n" + lowered(offers[0], tables))
         more = (*offers, *eased)
         also = any(each.ALSO.search(lowered(offer, tables)) for offer in more for each in tables)
@@ -189,7 +190,10 @@ def turn(text: str) -> Turn:
         )
         text = " ".join(offers)
         form = "asks" if choice and not (long and said[0] != offers[0]) else "offers"
-        return Turn(form, text, progress, done, also, informs=bool(lines), long=long, choice=choice)
+        return Turn(
+            form, text, progress, done, also, informs=bool(lines), long=long, choice=choice,
+            listed=under,
+        )  # fmt: skip
     told = following = ""
     if progress in ("begins", "does"):
         goes = [
@@ -372,7 +376,10 @@ def _form_in(tables: Tables, sentence: str, line: str, marked: bool) -> Form:
             return "courtesy"  # "should it not suit you, let us know"
     if not demands and (rest == line or not tables.DEMANDS.search(rest)):
         return "tells"
-    return "tells" if tables.BEGINS.search(rest) else "asks"
+    begins = tables.BEGINS.search(rest)
+    if begins and (demand := tables.DEMANDS.search(rest)) and demand.start() < begins.start():
+        begins = None  # "tell me your budget and I look for one"
+    return "tells" if begins else "asks"
 
 
 # What an English sentence has that asks, or offers, without a question mark: most have none of it.
@@ -388,7 +395,7 @@ _WAITS = late(
 )
 
 
-_ELSE = late(r"\banything else\W*$")
+_ELSE = late(r"\b(?:anything else|how (?:can|may) i (?:help|assist) you(?: today)?)\W*$")
 
 
 def _form_in_english(sentence: str, line: str, marked: bool) -> Form:
@@ -474,11 +481,14 @@ def _awaits(sentence: str, tables: tuple[Tables, ...]) -> bool:
     )
 
 
-_TERMS = ("nce you", "hen you", "soon as you", "fter you")
+_TERMS = ("nce you", "hen you", "soon as you", "fter you", "f you confirm", "f you approve")
 _UPON_YOU = late(  # what the person has to do before the agent goes on
     r"(?:\b(?:once|as soon as|after)|(?:^|, )when) you\b"
     r"(?! (?:have (?:any|more)|need|want|like|run into))"
     r"|\bwhen you(?:'re|'ve| are| have)? (?:ready|confirm|repl|send|approve|done|give|tell|decide)"
+    r"|\bif you (?:confirm|approve)|\bsi (?:vous|tu) (?:confirm|valid|approuv)|\bsi (?:me "
+    r")?(?:confirma|"
+    r"aprueba|autoriza)|\ben cuanto (?:me )?(?:confirm|apruebe|autoric)"
     r"|\b(?:sobald|wenn|nachdem) (?:du|ihr|sie (?:\S+ ){0,4}\w+en)\b"
     r"|\b(?:des que|quand) (?:vous|tu)\b"
     r"|\b(?:en cuanto|cuando) (?:usted|tu|me)\b|\b(?:assim que|quando) (?:voce|me)\b"

@@ -213,6 +213,7 @@ WISHES = (
     r"(?:konnen|konnten|konntest|kannst|wurden|wurdest|durfte|darf|kann|konnte) (?:sie|du|"
     r"ihr|ich|wir|man)\b",
     r"bitte (?!nicht\b|schon\b|sehr\b|um\b)\w+",
+    r"(?:jetzt |dann |nun |auch |noch |und |zuerst |erst )*"
     r"(?:mach|erstell|schreib|fug|ander|losch|entfern|korrigier|behebe?|test|pruf|uberpruf|"
     r"berechne?|vergleich|ubersetz|fass|analysier|aktualisier|nimm|setz|bau|such|find|"
     r"implementier|installier|generier|sortier|recherchier|buch|stornier|verschieb|benenn|"

@@ -26,6 +26,7 @@ OFFERS = (
     r"your|these|this|that|it|them|more|help|another|to)\b",
     r"^(?:want|need) (?:it|them|to|me to|more|another|any|help)\b",
     r"^(?:would|will|could) it (?:help|be (?:\w+ )?(?:helpful|useful)) (?:if|to)\b",
+    r"^(?:are|is|do|does|would) (?:any|one) of (?:these|those|them)\b.*\binterest",
     r"^is there (?:a|any|some)\b.{1,40}\byou(?:'d| would)? (?:like|want)\b",
     r"^(?:and |or |so )?(?:shall|should) we\b",
     r"^(?:if you(?:'d| would)? (?:like|want|prefer|wish|need|say|tell|share|send|give|paste|"
@@ -308,7 +309,7 @@ WISHES = (
 )
 CONDITIONS = (
     r"^(?:once|if|when|whenever|as soon as|after|unless|should) (?:you|i have|we have|your|"
-    r"it|that|the)\b"
+    r"it|that|the)\b|^in case\b"
 )
 OPEN = (
     r"\b(?:how (?:can|may|could) (?:i|we) (?:help|assist|be of)|what brings you)|"

@@ -14,9 +14,17 @@ COURTESY = (
     r"^(?:en que|como|con que) (?:te |le |les |os )?puedo (?:ayudar|servir|asistir)\w*\b",
     r"\b(?:puedes|podes|puede|podrias) (?:comprobarlo|probarlo|verificarlo)\b",
     r"\balg(?:o|una) (?:mas|otra cosa|otra (?:pregunta|duda|consulta)|pregunta|duda)\b",
+    r"^(?:y )?en que mas\b|^(?:eso |esto |asi )?(?:seria|es|sera) todo\b",
+    r"^(?:esto |eso )?(?:te |le )?(?:resuelve|responde|ayuda|sirve|soluciona)\b",
     r"\b(?:te|le) (?:sirve|ayuda|queda claro)\W*$",
 )
 OFFERS = (
+    r"^(?:y |o )?(?:quieres?|deseas?|necesitas?|te gustaria|le gustaria)(?: tambien)? (?:tambien|"
+    r"un|una|el|la|los|las|algun|mas|\w+r(?:lo|la|los|las|me|te|le)?)\b.*\?$",
+    r"^(?:(?:te|le|se|me|lo|la|los|las) )*(?!necesito|requiero|tengo|puedo|quiero|solo|pero|como|"
+    r"todo|"
+    r"cuando|cuanto|esto|eso|segundo|adjunto|espero|creo|lo\b|procedo|continuo|"
+    r"confirmo)\w{2,}o\b.*\?$",
     r"^(?:y |o )?(?:quieres?|deseas?|te gustaria|le gustaria|prefieres?)"
     r"(?: \w+r(?:lo|la|me|te)?\b|\W*$)",
     r"^(?:y |o |u )?(?:quer[ei]s|quieren?|quieres?|desean?|deseas?|te gustaria|le gustaria|"
@@ -31,6 +39,10 @@ OFFERS = (
 )
 APPROVAL = (r"^puedo (?!ayudar|tambien|pregunt|saber)\w+",)
 DEMANDS = (
+    r"^(?:indi(?:ca|que)|ingres[ae]|escrib[ae]|confirm[ae]|envi[ae]|proporcion[ae]) por favor\b|"
+    r"^(?:quedo |estoy )?(?:a la espera de|espero|esperando) (?:su|tu|la)\b|\by (?:mand|envi|peg|"
+    r"pas|"
+    r"d|compart)[aeio]?(?:me|ga?me|ime)\b|\by (?:dime|digame)\b",
     r"^(?:ingres[ae]|escrib[ae]|introduce|introduzca|indi(?:ca|que)|confirm[ae]) (?:tus?|sus?)\b"
     r"(?!.*\b(?:si|y|luego|despues)\b)|^(?:elige|elija|seleccion[ae]) un[oa]?\b",
     r"\bpor favor,? (?:envi[ae]|ingres[ae]|escrib[ae]|indi(?:ca|que)|proporcion[ae]|confirm[ae]|"
@@ -40,7 +52,8 @@ DEMANDS = (
     r"envieme|comparte|comparta|compartame|facilitame|faciliteme|facilite|pasame|paseme|"
     r"pegame|confirmame|aclarame|aclareme|dame|deme|cuentame|cuenteme|escribeme|"
     r"especificame)\b(?! si (?:quieres|necesitas|deseas))",
-    r"^(?:para (?:[^,]*, |[\w ]{2,30} (?=necesit))|antes .*?, |primero,? |tambien |solo |aun |"
+    r"^(?:para (?:[^,]*, |[\w ]{2,30} (?=necesit))|antes .*?, |antes de (?:\w+ ){1,4}?|primero,? |"
+    r"tambien |solo |aun |"
     r"todavia )*(?:me )?(?:necesito|necesitaria|necesitamos|requiero|me hace falta|"
     r"nos hace falta|me falta|me faltan|haria falta)\b(?! (?:un (?:momento|minuto|segundo)|"
     r"revisar|verificar|buscar|comprobar|consultar|mas tiempo))",
@@ -50,6 +63,15 @@ DEMANDS = (
 )
 NEEDS = r"^(?!si ).*\b(?:puedo|podria) ofrecer(?:le|te)\b.{3,80}\bo\b"
 BEGINS = (
+    r"^(?:\w+,? )?(?:yo )?(?:me encargo|trabajo en (?:ello|eso))\b|\blo hago(?: ya| ahora| hoy| "
+    r"esta "
+    r"\w+| enseguida)*\W*$|^(?:un|dos|unos) (?:segund|minut|moment)\w+\b",
+    r"(?:^|, |\b(?:primero|ahora|ahorita|ya|le|lo|la|te|los|las) )(?:abro|comparo|pongo en|checo|"
+    r"lanzo|escalo|reenvio|consulto)\b",
+    r"\bse pondran? en contacto\b|\b(?:le|te|lo) (?:contactara|respondera|atendera|llamara|"
+    r"ayudara)n?\b|"
+    r"\b(?:tendra|recibira)s? (?:una )?respuesta\b",
+    r"^(?:[\w ]+, )?(?:veamos|revisemos|miremos)\b|\b(?:seguimos|continuamos) \w+ndo\b",
     r"\b(?:un (?:momento|minuto|segundo|instante|momentito)|dame un|deme un|permiteme|permitame|"
     r"dejame|dejeme|enseguida)\b(?! saber)|^(?:espera|espere|aguarda|aguarde)\b",
     r"\b(?:voy|vamos) a \w+|\bprocedo a\b|\bprocedere\b|\bahora (?:reviso|verifico|busco|"
@@ -80,6 +102,12 @@ REFUSES = (
     r"estoy autorizad|puede)\b|\bimposible\b",
 )
 DONE = (
+    r"\b(?:esta|estan|queda|quedan?|quedo)(?: ya| ahora)? (?!ocupad|cerrad|agotad|relacionad|"
+    r"limitad|"
+    r"equivocad|bloquead|complet)\w{3,}(?:ado|ada|ados|adas|ido|ida|idos|idas)\b|\ben verde\b",
+    r"^(?:\w+ ){0,2}\w{3,}(?:ado|ada|ados|adas|ido|ida)\W*(?:$|,)",
+    r"\b(?:funciona|pasa|pasan)(?: ya| ahora| bien| correctamente)*\W*(?:$|,)|\b(?:corregi|"
+    r"arregle)\b",
     r"\b(?:listo|hecho|terminado|completado|finalizado|aqui (?:tienes|tiene|esta|estan)|"
     r"con exito|correctamente)\b",
     r"\b(?:he|hemos|ha sido|han sido|fue|fueron|ya esta|ya estan|quedo) (?:\w+ )?\w+(?:ado|"
@@ -98,6 +126,8 @@ NODS = (
     r"avisame|aviseme|quedo atent[oa]|encantad[oa]|tranquil[oa]|no te preocupes|no se preocupe|"
     r"(?:mucho|asi) mejor|buen trabajo|bien hecho|que bueno|guay|(?:lo|la) (?:pruebo|reviso|miro|"
     r"hago|intento)(?: (?:luego|despues|ahora|manana|esta (?:noche|tarde)|hoy))?|"
+    r"tomate tu tiempo|tomese su tiempo|se ve bien|maravilloso|bueno saberlo|eso lo (?:arreglo|"
+    r"soluciono|resolvio)|que rapido|estoy (?:content[oa]|satisfech[oa])|quedo a la espera|"
     r"ya lo hago(?: yo)?|porfa|ya va (?:bien|de lujo|perfecto)|asi|espero (?:a|hasta) \w+"
 )
 YES = (
@@ -111,9 +141,15 @@ THANKS = (
 FAREWELL = (
     r"(?:no|nada|nada mas|no nada mas|ninguna|por ahora (?:no|nada)|ahora no|de momento no|"
     r"no tengo mas (?:preguntas|dudas)|con eso basta|ya esta)",
+    r"(?:no,? )?(?:eso|con eso) (?:es|seria|sera) todo\b.{0,25}|hasta (?:manana|luego|pronto|la "
+    r"proxima)",
+    r"que tengas? (?:un |una )?(?:buen|lind|bonit|excelent)\w* \w+|buen (?:dia|fin de semana)",
+    r"(?:(?:quizas?|tal vez) )?(?:mas tarde|luego)|(?:todavia|aun) no|no (?:hace falta|es "
+    r"necesario)",
 )
 PROCEED = (
-    r"(?:si,? por favor|adelante|continua|continue|sigue|siga|procede|proceda|hazlo|hagalo|"
+    r"(?:si,? por favor|adelante|continua|continue|(?:sigue|siga)(?! (?:en|sin|igual|mal|"
+    r"\w+ndo)\b)|procede|proceda|hazlo|hagalo|"
     r"dale|vamos|empieza|empiece|comienza|comience|siguiente|otra vez|de nuevo|"
     r"intentalo (?:de nuevo|otra vez)|intentelo (?:de nuevo|otra vez)|reintenta|repite|"
     r"repitelo|ejecutalo|ejecutalo (?:de nuevo|otra vez)|ejecutala|aplicalo|aplicalos|"
@@ -122,9 +158,14 @@ PROCEED = (
     r"avanza)\b"
 )
 STOP = (
-    r"(?:para|pare|detente|detengase|alto|stop|cancela|cancelalo|cancelelo|cancele|aborta|"
+    r"(?:(?:ok|no|mejor no|al final|perdon|bueno),? )*(?:para|pare|detente|detengase|alto|stop|"
+    r"cancela|cancelalo|cancelelo|cancele|aborta|"
     r"olvidalo|olvidelo|olvida|dejalo|dejelo|deja|basta)(?: eso| todo| ya| por favor| asi|"
     r" esto| la tarea| ahora| ahi)*",
+    r"ya no (?:hace falta|es necesari[oa]|l[oa] necesito|me interesa|quiero \w+(?: \w+){0,2})|"
+    r"(?:ya )?"
+    r"esta (?:resuelto|solucionado|arreglado)|puedes? parar|(?:he cambiado|cambie) de (?:opinion|"
+    r"idea)",
     r"dejemoslo(?: asi| estar)?|lo dejamos(?: asi| aqui)?",
     r"(?:ya esta,? )?(?:ya )?lo (?:he )?(?:encontre|encontrado|resuelto|solucione|solucionado|"
     r"consegui|arregle|arreglado)",
@@ -134,13 +175,27 @@ STOP = (
 REDIRECT = (
     r"^(?:no[,.;:!]? |espera[,.;:!]? |espere[,.;:!]? |ah[,.;:!]? |ok[,.;:!]? |oye[,.;:!]? |"
     r"bueno[,.;:!]? |pero |hmm?[,.;:!]? )*(?:en realidad|mejor|en vez|en lugar|olvida(?:lo|"
-    r"te)?|olvidelo|deja(?:lo)?|dejelo|para|pare|detente|cambio de planes?|he cambiado de|"
+    r"te)?|olvidelo|deja(?:lo)?|dejelo|para|pare|detente|cambio de planes?|hagamos otra cosa|he "
+    r"cambiado de|"
     r"cambie de|pensandolo bien|de hecho|mas bien)\b",
     r"\ben (?:vez|lugar) de\b",
     r"^(?:no\W+)*(?:me referia|queria decir|hablaba de|quise decir)\b",
     r"\b(?:mira|miremos|busca|prueba|pon|usa|haz|manda|envia) mejor\b",
 )
+VERBS = (
+    r"abre|actualiza|agrega|alquila|anade|analiza|apaga|aplica|arregla|averigua|borra|busca|"
+    r"calcula|"
+    r"cambia|comprueba|compara|convierte|copia|corrige|crea|cuenta(?=me)|da(?=me)|deshaz|dibuja|"
+    r"di(?=me)|"
+    r"documenta|ejecuta|elimina|encuentra|envia|escribe|explica|exporta|extrae|genera|guarda|haz|"
+    r"implementa|importa|instala|lee|limpia|manda|mejora|modifica|mueve|muestra|optimiza|ordena|"
+    r"pon|"
+    r"prepara|publica|quita|redacta|reemplaza|refactoriza|renombra|repara|reserva|revisa|revierte|"
+    r"sube|sustituye|traduce|usa|utiliza|valida|verifica"
+)
 WISHES = (
+    rf"(?:ahora |luego |despues |tambien |primero |mejor |y )*(?:{VERBS})(?:me|nos|le|l[oa]s?)* "
+    rf"(?!\d)\w+",
     r"(?:yo )?(?:quiero|quisiera|necesito|deseo|queria|querria|busco|me gustaria)\b",
     r"(?:me |nos )?(?:puedes?|podrias?|podria|podemos)\b",
     r"por ?fa(?:vor)?,? \w+",
