@@ -101,6 +101,7 @@ class Answers(Requests):
         works = turn.progress == "begins"
         if turn.progress == "does":  # or says how it does things, if that was asked
             works = not self.requests or not all(asking.is_question(e.text) for e in self.requests)
+            works = works and not turn.done
         if works:
             self._works_on(message, place, fresh)
             self._answers_some(message, turn)
@@ -220,7 +221,7 @@ class Answers(Requests):
     def _is_it(turn: speech.Turn, about: str) -> bool:
         """Whether what is offered is no more than what was asked for."""
         offered = stems(turn.text)
-        return bool(offered) and offered <= stems(about)
+        return bool(offered) and not turn.also and offered <= stems(about)
 
     def _is_more(self, turn: speech.Turn, about: str) -> bool:
         """Whether leave is asked for something beyond what was asked for, which is done."""

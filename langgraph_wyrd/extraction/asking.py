@@ -225,6 +225,12 @@ def is_open_ended(question: str) -> bool:
     return any(each.OPEN.search(lowered(question, tables)) for each in tables)
 
 
+def is_offer(question: str) -> bool:
+    """Whether a question offers something: shall I?"""
+    told = spoken(question)
+    return any(any(map(each.OFFERS.search, told.lines)) for each in told.tables)
+
+
 def adds(text: str) -> bool:
     """Whether what a person asks comes on top of what they asked before."""
     told = spoken(text)

@@ -177,6 +177,9 @@ class Requests(Owed):
         """Whether something else takes the place of what was wanted."""
         said = heard.said
         surely = heard.asks or said.withdraws or not heard.waited
+        if not surely and not may_be_english(heard.message.text):
+            # "rather Saturday" is the day that was asked for
+            surely = len(heard.line) > _PLEASE or asking.is_offer(heard.asked)
         if said.redirect and surely and not (heard.waited and said.agrees):
             return True
         if not (heard.waited and said.agrees):

@@ -94,7 +94,7 @@ BEGINS = (
     r"\b(?:noch|gerade|derzeit) (?:in (?:arbeit|bearbeitung|gange)|am laufen)\b|\blauft (?:noch|"
     r"gerade|derzeit)\b",
     r"\bich gehe? (?:dem|der sache|dieser sache) nach\b",
-    r"\b(?:ich (?:gebe?|sage?)|(?:gebe?|sage?) ich) (?:dir |ihnen |euch )?bescheid\b",
+    r"\b(?:(?:gebe|sage)(?: ich)?|(?:geb|sag) ich) (?:dir |ihnen |euch )?bescheid\b",
     r"\blaufen (?:noch|gerade|derzeit)\b|\bla?uft und\b",
     r"(?:^|, )weiter mit\b",
     r"\b(?:in der warteschlange|in arbeit|in bearbeitung|im gange|am laufen)\b",

@@ -152,7 +152,8 @@ DONE = (
     r"\bhere(?:'s| is| are| you (?:go|are))\b(?! (?:what|how|why|my)\b| (?:the|a) (?:plan|"
     r"summary of (?:the|your|what)))",
     rf"\bi(?:'ve| have)?(?: just| also| now| already)* (?:{_DEEDS})\b",
-    rf"\b(?:is|are|was|were|(?:has|have) been|got)(?: \w+ly| now| just| already)* (?:{_DEEDS})\b",
+    rf"^(?!.*\b(?:when|if|once|until)\b).*\b(?:is|are|was|were|(?:has|have) been|got)(?: \w+ly| "
+    rf"now| just| already)* (?:{_DEEDS})\b",
     rf"^(?:\w+ ){{0,3}}(?:{_DEEDS})(?: and \w+)?\W*(?:$|,|in\b|the\b|for\b|as\b|to\b)",
     r"\b(?:passes|pass|passing|green|works|working|clean|in place|live)(?: again| now)?\W*$",
     r"^(?:all )?(?:\w+ ){0,3}tests? (?:\w+ ){0,2}pass",

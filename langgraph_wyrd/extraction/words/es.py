@@ -15,7 +15,8 @@ COURTESY = (
     r"\b(?:puedes|podes|puede|podrias) (?:comprobarlo|probarlo|verificarlo)\b",
     r"\balg(?:o|una) (?:mas|otra cosa|otra (?:pregunta|duda|consulta)|pregunta|duda)\b",
     r"^(?:y )?en que mas\b|^(?:eso |esto |asi )?(?:seria|es|sera) todo\b",
-    r"^(?:esto |eso )?(?:te |le )?(?:resuelve|responde|ayuda|sirve|soluciona)\b",
+    r"^(?:esto |eso )?(?:te |le )?(?:resuelve|responde a|soluciona)\b|^(?:esto |eso )?(?:te |le )"
+    r"(?:ayuda|sirve)(?: esto| eso| asi)?\W*$",
     r"\b(?:te|le) (?:sirve|ayuda|queda claro)\W*$",
 )
 OFFERS = (
@@ -190,12 +191,13 @@ VERBS = (
     r"documenta|ejecuta|elimina|encuentra|envia|escribe|explica|exporta|extrae|genera|guarda|haz|"
     r"implementa|importa|instala|lee|limpia|manda|mejora|modifica|mueve|muestra|optimiza|ordena|"
     r"pon|"
-    r"prepara|publica|quita|redacta|reemplaza|refactoriza|renombra|repara|reserva|revisa|revierte|"
+    r"prepara|publica|quita|redacta|reemplaza|refactoriza|renombra|repara|reserva(?! \d)|revisa|"
+    r"revierte|"
     r"sube|sustituye|traduce|usa|utiliza|valida|verifica"
 )
 WISHES = (
     rf"(?:ahora |luego |despues |tambien |primero |mejor |y )*(?:{VERBS})(?:me|nos|le|l[oa]s?)* "
-    rf"(?!\d)\w+",
+    rf"\w+",
     r"(?:yo )?(?:quiero|quisiera|necesito|deseo|queria|querria|busco|me gustaria)\b",
     r"(?:me |nos )?(?:puedes?|podrias?|podria|podemos)\b",
     r"por ?fa(?:vor)?,? \w+",

@@ -19,7 +19,8 @@ OFFERS = (
     r"^(?:et |ou )?(?:voulez-vous|veux-tu|souhaitez-vous|souhaites-tu|aimeriez-vous|aimerais-tu|"
     r"tu veux|vous voulez|avez-vous|as-tu|desirez-vous)(?: aussi| egalement| encore)* (?:besoin d|"
     r"une? |des |les? |la |l'|plus |\w+(?:er|ir|re|oir)\b).*\?$",
-    r"^(?:dois-je|est-ce que je|je|j') ?(?:m'en |m'|te |t'|vous |le |la |les |l'|lui )*"
+    r"^(?!.* (?:reserve|commande|achete|annule|confirme|valide)\b)(?:dois-je|est-ce que je|je|j') "
+    r"?(?:m'en |m'|te |t'|vous |le |la |les |l'|lui )*"
     r"(?!peux\b|ne\b|vous |dois\b)\w+.*\?$",
     r"^(?:et |ou )?(?:voulez-vous|veux-tu|souhaitez-vous|souhaites-tu) \w+(?:er|ir|re|oir)\b",
     r"^(?:et |ou )?(?:voulez-vous|veux-tu|souhaitez-vous|souhaites-tu|aimeriez-vous|"
@@ -103,6 +104,7 @@ DONE = (
     r"\b(?:c'est fait|termine|fini|voici|voila|pret|reussi|avec succes)\b",
     rf"\b(?:ai|avons|on a|a ete|ont ete|est|sont)(?: \w+ment| bien| deja| aussi| tout)* "
     rf"(?:{_DEEDS})\b",
+    r"\b(?:est|sont)(?: \w+ment| bien)? \w{4,}ees?\b|\bc'est (?:reparti|bon|regle|pret)\b",
     rf"^(?:\w+ ){{0,3}}(?:{_DEEDS})(?: maintenant)?\W*(?:$|,)",
     r"\b(?:passent?|marche|fonctionne)(?: maintenant| a nouveau| de nouveau| bien)*\W*(?:$|,)|"
     r"\b(?:au|est(?: de nouveau)?) vert\b",
@@ -199,7 +201,7 @@ WISHES = (
     r"cherche|aimerais|ai besoin|avons besoin)\b",
     r"(?:pouvez|pourriez|peux|pourrais)[ -](?:vous|tu)\b",
     rf"(?:maintenant |ensuite |puis |aussi |et |d'abord )*(?:{VERBS})[szr]?(?:-\w+)* "
-    r"(?!pas\b|plus\b|rien\b|\d)\w+",
+    r"(?!pas\b|plus\b|rien\b)\w+",
     r"(?:tu|vous) (?:peux|pourrais|pouvez|pourriez)\b",
     r"(?:s'il (?:te|vous) plait|merci de),? \w+",
     r"(?:et |aussi,? )?(?:comment|pourquoi|quand|combien|quel(?:le)?s?|ou|qu'est-ce|qui|"
