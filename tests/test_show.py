@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from html import unescape
 from html.parser import HTMLParser
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -271,17 +272,21 @@ def test_a_deep_value_says_that_it_goes_on() -> None:
 def test_a_table_fits(rows: list[list[str]], most: int) -> None:
     """No line is wider than the terminal, also with wide characters."""
     columns = [
-        Column("thread", most=40),
-        Column("n", right=True),
-        Column("where", flexible=True, spare=True),
-        Column("says", flexible=True),
+        Column("thread", itemgetter(0), most=40),
+        Column("n", itemgetter(1), right=True),
+        Column("where", itemgetter(2), flexible=True, spare=True),
+        Column("says", itemgetter(3), flexible=True),
     ]
     assert all(width(each) <= most for each in table(columns, rows, most))
 
 
 def test_long_texts_give_way_first() -> None:
     """Ids stay whole where they can; before little is left of a text, spare columns go."""
-    columns = [Column("id"), Column("says", flexible=True), Column("where", True, spare=True)]
+    columns = [
+        Column("id", itemgetter(0)),
+        Column("says", itemgetter(1), flexible=True),
+        Column("where", itemgetter(2), flexible=True, spare=True),
+    ]
     rows = [["i" * 30, "s" * 90, "w" * 90]]
     assert table(columns, rows, 82)[1] == f"{'i' * 30}  {'s' * 23}…  {'w' * 23}…"
     assert table(columns, rows, 70)[1] == f"{'i' * 30}  {'s' * 37}…"

@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, get_args
 
-from langgraph_wyrd.state.draft import Draft, loop_key
+from langgraph_wyrd.state.draft import Draft, Items, loop_key
 from langgraph_wyrd.state.events import (
     Event,
     Moment,
@@ -52,6 +52,9 @@ Entry = tuple[str, str, str | None]  # of a tracker's list: content, status, ref
 # These kinds may open again under a ref that was closed; what a message says is opened only once.
 _COMES_AGAIN = ("interrupt", "note", "decision")
 
+# Pillars whose items are made of what is told of them, at every put.
+_AS_TOLD: dict[str, type[Any]] = {"loop": OpenLoop, "intention": Intention}
+
 
 def fold(
     previous: WorkingState, facts: Iterable[Fact], at: Moment
@@ -80,18 +83,29 @@ class _Folding:
         self.ordinals: dict[tuple[str, str], int] = {}
 
     def tell(self, pillar: Pillar, op: Op, item: str, body: dict[str, Any], source: Source) -> None:
-        event = Event(pillar, op, item, body, packed(source, self.at, op == "open"))
+        event = Event(pillar, op, item, body, packed(source, self.at))
         self.draft.apply(event, self.at)
         self.events.append(event)
 
-    def new_id(self, letter: str, source: Source, taken: Container[str]) -> str:
-        """The first id of this rule, here, that no item has: a task may write more than once."""
-        rule = source.rule or ""
-        ordinal = self.ordinals.get((letter, rule), 0)
-        while (id := item_id(letter, self.at, rule, ordinal)) in taken:
+    def opened(
+        self, pillar: Pillar, body: dict[str, Any], source: Source, there: Items[Any]
+    ) -> None:
+        """Open an item under the first id of its rule, here, that none has: a task may write more
+        than once."""
+        kind = pillar[0], source.rule or ""
+        ordinal = self.ordinals.get(kind, 0)
+        while (id := item_id(kind[0], self.at, kind[1], ordinal)) in there.items:
             ordinal += 1
-        self.ordinals[letter, rule] = ordinal + 1
-        return id
+        self.ordinals[kind] = ordinal + 1
+        told = packed(source, self.at, True)
+        event = Event(pillar, "open", id, body, told)
+        self.events.append(event)
+        if pillar in _AS_TOLD and is_exact(source, told, self.at):
+            # What `apply` would read from the event again, which this is known to hold.
+            made = _AS_TOLD[pillar](id=id, opened_at=self.at.ts, source=source, **body)
+            self.draft.add(pillar, made)
+        else:
+            self.draft.apply(event, self.at)
 
     # ---- loops
 
@@ -115,19 +129,7 @@ class _Folding:
             body["context"] = context
         if fact.confidence != "structural":
             body["confidence"] = word(fact.confidence)
-        id = self.new_id("l", fact.source, loops.items)
-        source = packed(fact.source, self.at, True)
-        event = Event("loop", "open", id, body, source)
-        self.events.append(event)
-        if not is_exact(fact.source, source, self.at):
-            self.draft.apply(event, self.at)
-            return
-        # What `apply` would read from the event again, which this is known to hold.
-        loop = OpenLoop(
-            id, body["kind"], description, context, ref, self.at.ts, None, None, None, None,
-            fact.source, body.get("confidence", "structural"),
-        )  # fmt: skip
-        self.draft.add("loop", loop)
+        self.opened("loop", body, fact.source, loops)
 
     def _again(
         self, held: OpenLoop, fact: Opens, description: str, context: dict[str, Any]
@@ -190,18 +192,7 @@ class _Folding:
             body["aim"] = word(fact.aim)
         if fact.confidence != "structural":
             body["confidence"] = word(fact.confidence)
-        id = self.new_id("i", fact.source, intentions.items)
-        source = packed(fact.source, self.at, True)
-        event = Event("intention", "open", id, body, source)
-        self.events.append(event)
-        if not is_exact(fact.source, source, self.at):
-            self.draft.apply(event, self.at)
-            return
-        aim = Intention(
-            id, text, body.get("aim", "request"), self.at.ts, None, None, None, fact.source,
-            body.get("confidence", "structural"),
-        )  # fmt: skip
-        self.draft.add("intention", aim)
+        self.opened("intention", body, fact.source, intentions)
 
     def drops(self, fact: Drops) -> None:
         for each in self.draft.intentions.of_aim(fact.aim):
@@ -234,8 +225,7 @@ class _Folding:
                 body["metadata"] = metadata
             if fact.confidence != "structural":
                 body["confidence"] = word(fact.confidence)
-            id = self.new_id("c", fact.source, context.items)
-            self.tell("context", "open", id, body, fact.source)
+            self.opened("context", body, fact.source, context)
             return
         if not same(value, held.value):
             body["value"] = value
@@ -288,8 +278,7 @@ class _Folding:
                 body = _todo_body(each, content, fact)
                 if place != size:
                     body["place"] = place
-                id = self.new_id("t", fact.source, todos.items)
-                self.tell("todo", "open", id, body, fact.source)
+                self.opened("todo", body, fact.source, todos)
                 size += 1
                 continue
             body = _changes(each, content, todo)

@@ -30,13 +30,11 @@ Html = Callable[[Any], Part]
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """A column: what it says of an item, and how a page shows that (None: the words)."""
+class Field(Column):
+    """A column, and how a page shows it (None: the words). `says`: a page gives it room."""
 
-    column: Column
-    text: Text
     html: Html | None = None
-    colour: Callable[[Any], str | None] = lambda item: None
+    says: bool = False
     in_pages: bool = True
 
     def part(self, item: Any) -> Part:
@@ -58,7 +56,7 @@ def page_html(page: Sequence[Any], title: str | None = None, note: str | None = 
         said.append(timeline_html(shown))
     elif page:
         kept = [f for f in fields if f.in_pages and any(f.text(each) for each in shown)]
-        names = [("#" if c.right else "=" if c.says else "") + c.name for c in _columns(kept)]
+        names = [("#" if f.right else "=" if f.says else "") + f.name for f in kept]
         said.append(html.table(names, [[field.part(each) for field in kept] for each in shown]))
     more = [f"and {len(page) - MOST:,} more in this list"] if len(page) > MOST else []
     if getattr(page, "next", None) is not None:
@@ -69,9 +67,7 @@ def page_html(page: Sequence[Any], title: str | None = None, note: str | None = 
 def page_text(page: Sequence[Any], most: int = 100, paint: Paint = unpainted) -> str:
     """A page as lines of text."""
     name, fields = _kind(page)
-    rows = [[field.text(each) for field in fields] for each in page]
-    colours = [[field.colour(each) for field in fields] for each in page]
-    lines = table(_columns(fields), rows, most, paint, colours) if page else ["nothing"]
+    lines = table(fields, page, most, paint) if page else ["nothing"]
     if name == "checkpoint":
         lines = timeline_text(page, most, paint)
     if getattr(page, "next", None) is not None:
@@ -112,10 +108,6 @@ def _kind(page: Sequence[Any]) -> tuple[str, Sequence[Field]]:
     return "item", (_says("says", repr),)
 
 
-def _columns(fields: Sequence[Field]) -> list[Column]:
-    return [field.column for field in fields]
-
-
 # ---- columns that several kinds have
 
 
@@ -124,17 +116,17 @@ def _dim(item: Any) -> str:
 
 
 def _time(name: str, at: Callable[[Any], str | None]) -> Field:
-    return Field(Column(name, spare=True), lambda x: when(at(x))[:16], lambda x: age(at(x)), _dim)
+    return Field(name, lambda x: when(at(x))[:16], _dim, spare=True, html=lambda x: age(at(x)))
 
 
 def _says(name: str, text: Text, html: Html | None = None) -> Field:
     """A column of text: it gets the most room, and is folded where it is long."""
-    column = Column(name, flexible=True, says=True)
-    return Field(column, text, html or (lambda x: folded(text(x))))
+    html = html or (lambda x: folded(text(x)))
+    return Field(name, text, flexible=True, html=html, says=True)
 
 
 def _long(name: str, text: Text, *, spare: bool = False) -> Field:
-    return Field(Column(name, flexible=True, spare=spare), text)
+    return Field(name, text, flexible=True, spare=spare)
 
 
 def _over(item: OpenLoop | Intention) -> str:
@@ -142,11 +134,11 @@ def _over(item: OpenLoop | Intention) -> str:
 
 
 _THREAD = Field(
-    Column("thread", most=40), lambda x: x.thread_id or "", lambda x: folded(x.thread_id or "")
+    "thread", lambda x: x.thread_id or "", most=40, html=lambda x: folded(x.thread_id or "")
 )
 _KIND = Field(
-    Column("kind"), lambda x: x.kind, lambda x: html.kind(x.kind),
-    lambda x: html.KIND_COLOURS.get(x.kind),
+    "kind", lambda x: x.kind, lambda x: html.KIND_COLOURS.get(x.kind),
+    html=lambda x: html.kind(x.kind),
 )  # fmt: skip
 _OPENED = _time("opened", lambda x: x.opened_at)
 
@@ -206,20 +198,20 @@ def _code(text: str) -> Part:
 _KINDS: dict[type[Any], tuple[str, Sequence[Field]]] = {
     ThreadInfo: ("thread", (
         _THREAD,
-        Field(Column("status"), lambda x: x.status or "", lambda x: html.status(x.status),
-              lambda x: html.STATUS_COLOURS.get(x.status)),
-        Field(Column("loops", right=True), lambda x: str(x.open_loops or "")),
-        Field(Column("todos", right=True), lambda x: str(x.open_todos or "")),
+        Field("status", lambda x: x.status or "", lambda x: html.STATUS_COLOURS.get(x.status),
+              html=lambda x: html.status(x.status)),
+        Field("loops", lambda x: str(x.open_loops or ""), right=True),
+        Field("todos", lambda x: str(x.open_todos or ""), right=True),
         _time("updated", lambda x: x.updated_at),
         _says("title", lambda x: x.title or "", _title),
-        Field(Column("why", flexible=True, spare=True), lambda x: x.reason or "", in_pages=False),
+        Field("why", lambda x: x.reason or "", flexible=True, spare=True, in_pages=False),
     )),
     InboxEntry: ("question", (
-        Field(Column("id"), lambda x: x.loop_id or "", lambda x: _code(x.loop_id or ""), _dim),
+        Field("id", lambda x: x.loop_id or "", _dim, html=lambda x: _code(x.loop_id or "")),
         _THREAD,
         _KIND,
-        Field(Column("since", spare=True), lambda x: ago(x.since) + _late(x),
-              lambda x: [age(x.since), tag("small", _late(x))], _dim),
+        Field("since", lambda x: ago(x.since) + _late(x), _dim, spare=True,
+              html=lambda x: [age(x.since), tag("small", _late(x))]),
         _says("asks", lambda x: x.question, _question),
         _long("answers", lambda x: ", ".join(x.allowed), spare=True),
         _long("who", _who, spare=True),
@@ -234,24 +226,23 @@ _KINDS: dict[type[Any], tuple[str, Sequence[Field]]] = {
     )),
     Todo: ("todo", (
         _THREAD,
-        Field(Column("status"), _todo_status, _todo_mark,
-              lambda x: html.TODO_COLOURS.get(x.status)),
-        Field(Column("priority"), lambda x: "" if x.priority == "medium" else x.priority),
+        Field("status", _todo_status, lambda x: html.TODO_COLOURS.get(x.status), html=_todo_mark),
+        Field("priority", lambda x: "" if x.priority == "medium" else x.priority),
         _OPENED,
         _says("says", lambda x: x.content),
     )),
     Intention: ("intention", (
         _THREAD,
-        Field(Column("aim"), lambda x: x.aim),
+        Field("aim", lambda x: x.aim),
         _OPENED,
         _says("says", lambda x: x.text),
         _long("outcome", _over),
     )),
     Label: ("label", (
-        Field(Column("label", says=True), lambda x: x.name, lambda x: folded(x.name),
-              lambda x: "green"),
-        Field(Column("checkpoint"), lambda x: x.checkpoint_id, lambda x: _code(x.checkpoint_id),
-              lambda x: "amber"),
+        Field("label", lambda x: x.name, lambda x: "green", html=lambda x: folded(x.name),
+              says=True),
+        Field("checkpoint", lambda x: x.checkpoint_id, lambda x: "amber",
+              html=lambda x: _code(x.checkpoint_id)),
         _time("set", lambda x: x.created_at),
         _long("promoted",
               lambda x: (", ".join(x.keys) + " (by itself)" * x.automatic).strip()),
@@ -260,19 +251,19 @@ _KINDS: dict[type[Any], tuple[str, Sequence[Field]]] = {
     FeedEvent: ("event", (
         _THREAD,
         _time("at", lambda x: x.at),
-        Field(Column("what"), lambda x: x.kind),
-        Field(Column("item", spare=True), lambda x: x.item, lambda x: _code(x.item), _dim),
+        Field("what", lambda x: x.kind),
+        Field("item", lambda x: x.item, _dim, spare=True, html=lambda x: _code(x.item)),
         _says("says", _event),
         _long("by", lambda x: x.author or "", spare=True),
     )),
     Heal: ("heal", (
         _THREAD,
         _time("at", lambda x: x.at),
-        Field(Column("kind"), lambda x: x.kind),
-        Field(Column("checkpoint", spare=True), lambda x: x.checkpoint_id),
+        Field("kind", lambda x: x.kind),
+        Field("checkpoint", lambda x: x.checkpoint_id, spare=True),
         _long("channel", lambda x: x.channel),
         _says("what", lambda x: x.what),
-        Field(Column("seen", spare=True), lambda x: "✓" if x.acknowledged_at else ""),
+        Field("seen", lambda x: "✓" if x.acknowledged_at else "", spare=True),
     )),
     HistoryEntry: ("checkpoint", ()),  # drawn as a timeline
 }  # fmt: skip

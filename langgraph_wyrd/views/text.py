@@ -163,16 +163,18 @@ _READ = 500  # characters of a cell that are looked at
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`flexible`: its texts may be cut. `spare`: it goes where others need the room.
+    """A column of a table: what it says of an item, and in which colour.
 
-    `right`: numbers. `says`: what one reads; a page gives it room. `most`: it is never wider.
+    `flexible`: its texts may be cut. `spare`: it goes where others need the room. `right`: numbers.
+    `most`: it is never wider.
     """
 
     name: str
+    text: Callable[[Any], str]
+    colour: Callable[[Any], str | None] = lambda item: None
     flexible: bool = False
     spare: bool = False
     right: bool = False
-    says: bool = False
     most: int = _READ
 
 
@@ -181,36 +183,22 @@ def unpainted(text: str, colour: str) -> str:
 
 
 def table(
-    columns: Sequence[Column],
-    rows: Sequence[Sequence[str]],
-    most: int,
-    paint: Paint = unpainted,
-    colours: Sequence[Sequence[str | None]] = (),
+    columns: Sequence[Column], items: Sequence[Any], most: int, paint: Paint = unpainted
 ) -> list[str]:
-    """Lines that are at most `most` columns wide. Columns that are empty are left out.
-
-    Args:
-        columns: What stands in each.
-        rows: Text, a cell each.
-        most: The width to fit into.
-        paint: Makes a text that is already padded one in a colour.
-        colours: Of each row, for each cell.
-    """
-    cells = [[line(cell, _READ) for cell in row] for row in rows]
+    """Lines that are at most `most` columns wide. Columns that are empty are left out."""
+    cells = [[line(each.text(item), _READ) for each in columns] for item in items]
     kept = [n for n in range(len(columns)) if any(row[n] for row in cells)]
     if not kept:
         return []
     wide = _widths(columns, cells, kept, most)
-    kept = [*wide]
-    names = [_cell(columns[n], columns[n].name, wide[n]) for n in kept]
+    names = [_cell(columns[n], columns[n].name, size) for n, size in wide.items()]
     lines = [paint(GAP.join(names).rstrip(), "dim")]
-    for at, row in enumerate(cells):
-        tints = colours[at] if colours else ()
+    last = [*wide][-1]
+    for item, row in zip(items, cells, strict=True):
         said = []
-        for place, n in enumerate(kept):
-            text = _cell(columns[n], row[n], wide[n], last=place == len(kept) - 1)
-            tint = tints[n] if tints else None
-            said.append(paint(text, tint) if tint else text)
+        for n, size in wide.items():
+            text, colour = _cell(columns[n], row[n], size, n == last), columns[n].colour(item)
+            said.append(paint(text, colour) if colour else text)
         lines.append(GAP.join(said).rstrip())
     return lines
 
