@@ -270,7 +270,7 @@ class Said(NamedTuple):
 def said(text: str) -> Said:
     """What a person says, sentence by sentence."""
     told = spoken(text)
-    if _DRAWN_OUT.search(told.words):
+    if _THRICE.search(told.words):
         told = Text(_DRAWN_OUT.sub(r"\1", told.words))
     words, tables = told.words, told.tables
     content = wish = redirect = stop = farewell = firm = proceed = agrees = False
@@ -285,7 +285,7 @@ def said(text: str) -> Said:
         marked = sentence[-1] in _MARKED
         line = told.lines[number].strip(ENDS)
         small = not (much and content)  # whether small words may decide something
-        if small and len(line) <= _SMALLEST:
+        if small and len(line) <= _SMALLEST and _TWICE.search(line):
             line = _TWICE.sub(r"\1", line)
         if not line or not (marked or line[0].isalnum() or _SAYS.search(line)):
             continue  # "\U0001f44d"
@@ -354,6 +354,7 @@ def _thanks(told: Text) -> bool:
     return thankful or (len(told.tables) != 1 and any(map(OTHERS.search, lines)))
 
 
+_THRICE = late(r"([a-z])\1\1")
 _DRAWN_OUT = late(r"([a-z])\1{2,}(?![.\w]*/)")  # "thanksss"
 _GOODBYE = late(
     r"\b(?:bye|tschuss|auf wiedersehen|au revoir|adios|hasta luego|tchau|arrivederci|doei)\W*$"
@@ -432,7 +433,7 @@ def _redirects(tables: Tables, line: str, turns: list[str]) -> bool:
     return found is not None and (found.start() == 0 or _ADDS.match(line) is None)
 
 
-_TWICE = late(r"\b(\w{2,})(?:[ ,!]+\1\b)+")  # "stop stop", "no no no"
+_TWICE = late(r"\b(?=(\w{2,}))\1(?:[ ,!]+\1\b)+")  # "stop stop", "no no no"
 _KINDS = ("nod", "farewell", "stop", "proceed", "wish", "question", "content")
 
 

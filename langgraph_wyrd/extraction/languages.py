@@ -208,12 +208,19 @@ def lowered(sentence: str, tables: Sequence[Tables]) -> str:
     return sentence.lower() if tables and tables[0].cjk else plain_latin(sentence)
 
 
+def lines_of(found: list[str], tables: Sequence[Tables]) -> list[str]:
+    """Sentences, as the tables know them."""
+    return list(map(str.lower if tables and tables[0].cjk else plain_latin, found))
+
+
 def beyond_nods(tables: Tables, line: str) -> str:
     return line[tables.opening.match(line).end() :].strip(ENDS)  # which matches always
 
 
 class Text:
     """A text that is read once for all that ask about it."""
+
+    __slots__ = ("lines", "sentences", "tables", "words")
 
     def __init__(self, words: str) -> None:
         self.words = words
@@ -226,7 +233,7 @@ class Text:
         elif name == "sentences":
             found = sentences(self.words)
         elif name == "lines":
-            found = [lowered(each, self.tables) for each in self.sentences]
+            found = lines_of(self.sentences, self.tables)
         else:
             raise AttributeError(name)
         setattr(self, name, found)
@@ -259,9 +266,11 @@ _ENDINGS = "aeos"  # "borra" and "borro" are one word
 def stems(text: str) -> frozenset[str]:
     """The beginnings of a text's longer words; of scripts without spaces, pairs of characters."""
     line = plain_latin(text[:2000])
-    words = set((_ASCII_LONG_WORD if line.isascii() else _WORD).findall(line))
+    if line.isascii():
+        words = set(_ASCII_LONG_WORD.findall(line)).difference(_common_in())
+        return frozenset({word[:_STEM].rstrip(_ENDINGS) for word in words} - _EMPTY)
     found: set[str] = set()
-    for word in words.difference(_common_in()):
+    for word in set(_WORD.findall(line)).difference(_common_in()):
         if not word.isascii() and (_HAN.search(word) or _KANA.search(word)):
             pairs = [word[n : n + 2] for n in range(len(word) - 1)]
             found.update(pair for pair in pairs if not _HIRAGANA.fullmatch(pair))

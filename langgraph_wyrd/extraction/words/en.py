@@ -52,7 +52,7 @@ APPROVAL = (
 )
 DEMANDS = (
     r"\bi need you to \w+",
-    r"^(?!.*\b(?:moment|wait|hold on)\b).+ please$",  # "and your PIN as well please"
+    r"^(?=.+ please$)(?!.*\b(?:moment|wait|hold on)\b)",  # "and your PIN as well please"
     r"^please (?:re-?)?(?:enter|provide|select|choose|specify|share|describe|attach|answer|pick)\b"
     r"(?!.*\bif\b)",
     r"^(?:to [\w ]{2,40}),? (?:i|we)(?:'ll| will)? need\b(?! to\b)",
