@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from langgraph_wyrd import filters as filtering
-from langgraph_wyrd.checkpoints.read import LOST_REASON
+from langgraph_wyrd.checkpoints.missing import LOST_REASON
 from langgraph_wyrd.configs import named, of_user
 from langgraph_wyrd.errors import (
     CheckpointDamaged,

@@ -21,7 +21,7 @@ from langgraph.checkpoint.serde.base import maybe_add_typed_methods
 
 from langgraph_wyrd import configs, operations
 from langgraph_wyrd.admin import Admin, Keeper
-from langgraph_wyrd.checkpoints import changes, read
+from langgraph_wyrd.checkpoints import changes, delta_channels, read
 from langgraph_wyrd.checkpoints.cache import Cache
 from langgraph_wyrd.checkpoints.changes import Change
 from langgraph_wyrd.checkpoints.put import Put
@@ -375,7 +375,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         self._permit(config)
         thread_id, ns, id = stored_place(config)
         script = partial(
-            read.delta_history,
+            delta_channels.history,
             self._dialect,
             self._codec,
             thread_id,

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.checkpoints import (
+    delta_channels,
     journal,
     path,
     points,
@@ -236,7 +237,7 @@ def to_read(dialect: str, codec: Codec, thread_id: str) -> Script[tuple[WorkingS
         return state, []
     values, versions = found.checkpoint["channel_values"], found.checkpoint["channel_versions"]
     if "messages" not in values and "messages" in versions:
-        held = yield from read.delta_history(dialect, codec, thread_id, "", None, ["messages"])
+        held = yield from delta_channels.history(dialect, codec, thread_id, "", None, ["messages"])
         writes, seed = held["messages"]
         return state, conversation(seed, [value for _, _, value in writes]) or []
     return state, listed(values.get("messages")) or []

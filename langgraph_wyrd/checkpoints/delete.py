@@ -22,8 +22,9 @@ from langgraph_wyrd.checkpoints import (
 )
 from langgraph_wyrd.checkpoints.advance import advanced
 from langgraph_wyrd.checkpoints.cache import Thread, new_writer
+from langgraph_wyrd.checkpoints.delta_channels import lineage
 from langgraph_wyrd.checkpoints.lookup import own_row, thread_of, thread_row
-from langgraph_wyrd.checkpoints.read import headed, lineage
+from langgraph_wyrd.checkpoints.missing import headed
 from langgraph_wyrd.checkpoints.restore import checked, damaged, delta_of, metadata_at, restore
 from langgraph_wyrd.codec.delta import operation
 from langgraph_wyrd.codec.payload import Delta, pack_delta

@@ -16,8 +16,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from langgraph_wyrd import filters
 from langgraph_wyrd.checkpoints import leases
+from langgraph_wyrd.checkpoints.missing import LOST_REASON
 from langgraph_wyrd.checkpoints.projection import due_of
-from langgraph_wyrd.checkpoints.read import LOST_REASON
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.model import (

@@ -9,8 +9,8 @@ from typing import Any
 
 from langgraph_wyrd.checkpoints import (
     journal,
+    missing,
     path,
-    read,
     states,
     working,
 )
@@ -77,7 +77,7 @@ def own_row(
     row = yield from look()
     if row is None:
         try:
-            yield from read.not_stored(dialect, thread_id)
+            yield from missing.not_stored(dialect, thread_id)
         except CheckpointDamaged:
             row = yield from look()
             if row is None:
@@ -118,7 +118,7 @@ def load(
     else:
         found = yield from path.find(dialect, wanted.thread_id, wanted.ns, wanted.parent)
         if strict:
-            yield from read.expected(dialect, found, wanted.thread_id, wanted.ns, wanted.parent)
+            yield from missing.expected(dialect, found, wanted.thread_id, wanted.ns, wanted.parent)
         thread = thread_of(dialect, wanted.thread_id, found.thread)
     stamp = None
     if thread.version:
@@ -135,7 +135,7 @@ def load(
     if reader is None:
         return Loaded(thread, space, stamp, fork=fork)
     if strict and thread.version:
-        yield from read.all_said(thread.key)
+        yield from missing.all_said(thread.key)
     known = {}
     if found is not None and found.path and wanted.parent is not None:
         known[wanted.ns, wanted.parent] = found

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from langgraph_wyrd.checkpoints import leases, states, working
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.lookup import thread_row
+from langgraph_wyrd.checkpoints.missing import LOST_REASON, LOST_SAID, headed
 from langgraph_wyrd.checkpoints.path import Found
-from langgraph_wyrd.checkpoints.read import LOST_REASON, LOST_SAID, headed
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.filters import moment

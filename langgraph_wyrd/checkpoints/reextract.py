@@ -17,6 +17,7 @@ from typing import Any
 from langgraph_wyrd.checkpoints import (
     journal,
     lookup,
+    missing,
     path,
     read,
     snapshots,
@@ -106,7 +107,7 @@ class _Reading:
     def all(self) -> Script[None]:
         key = self.thread.key
         if self.strict:
-            yield from read.present(key, "", LAST)
+            yield from missing.present(key, "", LAST)
         places = _ordered((yield Query(_PLACES, (key,))))
         there = frozenset(places)
         spaces: dict[str, list[Any]] = {}

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from langgraph_wyrd.checkpoints import search, states
 from langgraph_wyrd.checkpoints.lookup import stored_row, thread_row
-from langgraph_wyrd.checkpoints.read import NEWEST, is_damage
+from langgraph_wyrd.checkpoints.missing import NEWEST
+from langgraph_wyrd.checkpoints.read import is_damage
 from langgraph_wyrd.checkpoints.restore import snapshot_of
 from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec

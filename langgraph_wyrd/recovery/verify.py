@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from langgraph_wyrd.checkpoints import listing, lookup, projection, search, states, working
-from langgraph_wyrd.checkpoints.read import LOST_SAID
+from langgraph_wyrd.checkpoints.missing import LOST_SAID
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import (
     CheckpointDamaged,

@@ -9,7 +9,7 @@ from langgraph_wyrd import errors
 from langgraph_wyrd.checkpoints import copy
 from langgraph_wyrd.checkpoints.copy import Carried
 from langgraph_wyrd.checkpoints.delete import lock
-from langgraph_wyrd.checkpoints.read import LOST_SAID
+from langgraph_wyrd.checkpoints.missing import LOST_SAID
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.recovery.flipped_bits import flipped_back
 from langgraph_wyrd.recovery.mend import locked, remade
