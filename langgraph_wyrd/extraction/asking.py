@@ -443,6 +443,9 @@ def _wishes(tables: Tables, line: str) -> bool:
     rest = beyond_nods(tables, line)
     if rest != line and tables.wishes(rest):
         return True
+    no = _NO.match(line)
+    if no is not None and tables.wishes(line[no.end() :]):
+        return True  # "no, use another one"
     turns = None if tables is ENGLISH else tables.REDIRECT.match(line)
     return turns is not None and bool(tables.wishes(line[turns.end() :].lstrip(ENDS)))
 

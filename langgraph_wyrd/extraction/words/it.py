@@ -39,6 +39,7 @@ OFFERS = (
     r"(?:anche|un|una|dei|delle)\b",
     r"^(?:era|e) (?:questo|quello) (?:che|quello)\b|^(?:va|andava|ti va|le va) bene(?: "
     r"cosi)?\W*$|^ti sembra\b|^ha senso\b|^(?:e )?tutto chiaro\b",
+    r"^se (?:incolli|carichi|condividi|alleghi)\b",
 )
 APPROVAL = (
     r"^posso (?!aiutar|anche|esser|chied|saper|aver)\w+",
@@ -104,7 +105,7 @@ BEGINS = (
     r"\bin (?:lavorazione|elaborazione)\b|\bin corso di\b",
     r"\bin (?:coda|corso|esecuzione)\b",
     r"\bfammi (?!sapere)\w+re\b|\bdo (?:subito )?un'occhiata\b|^(?:prima|innanzitutto|per "
-    r"prima cosa),? \w{3,}o\b|^vediamo\b(?! (?:domani|presto|se funziona))|^(?:partiamo|"
+    r"prima cosa),? \w{3,}o\b|^vediamo\b(?! (?:un |domani|presto|se funziona))|^(?:partiamo|"
     r"cominciamo|iniziamo) (?:da|con)\w*\b|\bme ne occup\w+\b|\bprovved\w+ (?:subito|io|a)\b",
     r"\b(?:inizier|comincer|verificher|controller|preparer|invier|mander|provveder|aggiorner|"
     r"contatter|creer|eseguir|analizzer|aggiunger|correggr|occuper|cercher|chieder|proceder|"
@@ -151,6 +152,7 @@ NODS = (
     r"(?:molto )?(?:bene|benissimo)"
     r"|(?:ora|adesso) si|(?:ci )?(?:do|daro) un'occhiata(?: (?:dopo|domani|piu tardi|"
     r"stasera))?|aspettero|attendero|fai pure con calma|con calma"
+    r"|ah ecco|ecco|va benissimo"
 )
 YES = (
     r"si|certo|ok|okay|va bene|d'accordo|perfetto|volentieri|esatto|corretto|giusto|procedi|"

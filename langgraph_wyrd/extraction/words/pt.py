@@ -53,7 +53,9 @@ DEMANDS = (
     r"\b(?:me (?:informe|diga|envie|passe|mande|fale|conte|forneca|confirme|da|de|passa|manda)|"
     r"(?:informe|diga|envie|forneca|indique|diz|envia)-me)\b(?! se (?:quer|quiser|precisar|"
     r"desejar))",
-    r"(?:^|[,;:] |\be |\bpor favor )(?:informe|envie|forneca|compartilhe|partilhe|indique|"
+    r"^(?!para (?:testar|ver|usar|instalar|rodar|conferir|acessar)\b)"
+    r"(?:.*?(?:[,;:] |\be |\bpor favor ))?"
+    r"(?:informe|envie|forneca|compartilhe|partilhe|indique|"
     r"especifique|escolha|selecione|descreva|cole|confirme|anexe|responda|esclareca|mande|"
     r"informa)\b(?! se (?:quer|quiser|precisar|desejar))",
     r"^(?:para (?:[^,]*, |[\w ]{2,30} (?=precis|necessit))|antes .*?, |primeiro,? |tambem |"
@@ -80,7 +82,8 @@ DEMANDS = (
     r"^(?:o |a )?(?:seu|sua)\b.{1,40}\bpor favor$|\b(?:me mostr[ea]|mostr[ea]-me)\b",
 )
 NEEDS = (
-    r"\bme (?:diga|diz|fala|fale|conta|conte|manda|mande|passa|passe|envia|envie) (?:o|a|os|as|"
+    r"^(?!se (?:voce )?(?:quiser|preferir|desejar)).*\bme (?:diga|diz|fala|fale|conta|conte|"
+    r"manda|mande|passa|passe|envia|envie) (?:o|a|os|as|"
     r"qual|quais|como|onde|quando|o que)\b|^se (?:voce )?me (?:der|passar|enviar|mandar|disser|"
     r"informar)\b.{3,90}\b(?:consigo|posso|eu \w+o)\b"
     r"|^(?:assim que|quando|logo que|depois que) (?:voce |tu |o senhor |a senhora )?(?:(?:me |"
@@ -90,7 +93,8 @@ NEEDS = (
     r"essas? \w+|esses \w+)(?: em maos)?,? (?:eu |ja |consigo |posso |te |lhe |vou )"
 )
 BEGINS = (
-    r"\b(?:vou|vamos|irei|iremos) (?!precisar|ficar feliz)\w+r\b|\bvou te \w+|\bprosseguirei\b",
+    r"\b(?:vou|vamos|irei|iremos) (?!precisar|ficar feliz|ver um|supor|dizer)\w+r\b|"
+    r"\bvou te \w+|\bprosseguirei\b",
     r"\bestou (?:verificando|buscando|consultando|analisando|trabalhando|processando|executando|"
     r"procurando|preparando|checando|a (?:verificar|procurar|analisar|trabalhar|processar|"
     r"consultar|tratar))\b",
@@ -154,6 +158,7 @@ NODS = (
     r"|mudei de ideias?"
     r"|agora sim|(?:eu )?vou (?:testar|ver|tentar|experimentar|conferir|dar uma olhada)(?: "
     r"(?:isso|aqui|depois|agora|mais tarde|hoje|amanha))*"
+    r"|ah,? saquei|saquei|entendi tudo"
 )
 YES = (
     r"sim|claro|ok|okay|de acordo|perfeito|com certeza|pode|pode ser|isso|exato|correto|"
