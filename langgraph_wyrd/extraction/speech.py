@@ -29,6 +29,7 @@ _MOST = 40  # sentences
 _END = 1500  # characters at the end of an agent's words
 _LONG = 300  # characters: no turn of small talk
 _SOME = 150
+_APART = 6  # characters between a demand and a promise
 _SHORTEST = 20  # characters: less shows no language
 _LAST = 4  # sentences: who asks without a mark asks in one of these
 _SHORT = 3  # sentences: in so short a turn a promise may stand anywhere
@@ -378,7 +379,8 @@ def _form_in(tables: Tables, sentence: str, line: str, marked: bool) -> Form:
         return "tells"
     begins = tables.BEGINS.search(rest)
     if begins and (demand := tables.DEMANDS.search(rest)) and demand.start() < begins.start():
-        begins = None  # "tell me your budget and I look for one"
+        apart = begins.start() - demand.end()  # "give me | a moment" is one
+        begins = None if apart > _APART else begins  # "tell me your budget and I look for one"
     return "tells" if begins else "asks"
 
 
