@@ -86,7 +86,9 @@ class Answers(Requests):
         if form in ("asks", "proposes") and self._tells_first(turn, about):
             known = turn.long and turn.text[-1] in MARKS
             known = known and not speech.demands(turn.text)
-            known = known and all(asking.only_asks(each.text) for each in self.requests)
+            known = known and all(
+                asking.only_asks(each.text, beside=True) for each in self.requests
+            )
             form = "offers" if known else "follows"
         if form in OPEN:
             self.agent = message.name

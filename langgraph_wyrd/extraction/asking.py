@@ -45,15 +45,25 @@ def is_asked(text: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def only_asks(text: str) -> bool:
-    """Whether a person only asks a question: nothing is to be done."""
+def only_asks(text: str, beside: bool = False) -> bool:
+    """Whether a person only asks a question: nothing is to be done.
+
+    `beside`: they may also tell what is so.
+    """
     told = spoken(text)
-    if len(told.sentences) != 1:
-        return False
-    tables, line = told.tables[:1], told.lines[0]
+    tables, lines = told.tables[:1], told.lines
+    if len(lines) != 1:
+        marked = [n for n, each in enumerate(told.sentences) if each[-1] in MARKS]
+        if not beside or len(marked) != 1:
+            return False
+        if any(_wishes(each, line) for line in lines for each in tables):
+            return False
+        asks, line = True, lines[marked[0]]
+    else:
+        asks, line = told.sentences[0][-1] in MARKS, lines[0]
     if any(_SPLIT.search(beyond_nods(each, line)) for each in tables):
         return False  # "the build fails, can you look?"
-    if told.sentences[0][-1] not in MARKS:
+    if not asks:
         return any(each.WH.match(line) for each in tables)
     return all(not each.wishes(line) or each.WH.search(line) for each in tables)
 
