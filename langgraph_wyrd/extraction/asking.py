@@ -200,8 +200,7 @@ def left_over(text: str, told: frozenset[str]) -> bool:
     wanted = parts(text)
     if told.isdisjoint(stems(own_words(text))):
         return False
-    about = list(map(stems, wanted))
-    return any(len(each) > 1 and not told & each for each in about[1:])
+    return any(len(each) > 1 and told.isdisjoint(each) for each in map(stems, wanted[1:]))
 
 
 _NEEDLESS = late(

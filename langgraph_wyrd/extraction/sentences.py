@@ -47,14 +47,11 @@ def start(*phrases: str) -> re.Pattern[str]:
 
 
 def sentences(text: str) -> list[str]:
-    found = []
-    for sentence in _SENTENCE.findall(text):
-        sentence = sentence.strip(_AROUND)
-        if sentence and not (sentence[0].isalnum() or sentence[0].isascii()):
-            sentence = _SIGNS.sub("", sentence)  # an arrow, a tick, a hand that points
-        if sentence:
-            found.append(sentence)
-    return found
+    found = [cut for each in _SENTENCE.findall(text) if (cut := each.strip(_AROUND))]
+    if text.isascii():
+        return found
+    # Without an arrow, a tick, a hand that points.
+    return [cut for each in found if (cut := _SIGNS.sub("", each))]
 
 
 def plain(sentence: str) -> str:
