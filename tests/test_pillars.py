@@ -93,7 +93,8 @@ def test_a_path_is_replayed_as_its_steps(story: list[list[Fact]]) -> None:
     for at, events, _ in path:
         state = replay(advance(state, (), at), events, at)
         seen_then.append(state)
-    assert along(WorkingState(thread_id="t"), path, seen_now.append) == state
+    found = along(WorkingState(thread_id="t"), path, lambda seen, _: seen_now.append(seen))
+    assert found == state
     assert seen_now == [overlaid(each, ()) for each in seen_then]
     assert along(WorkingState(thread_id="t"), path) == state
 

@@ -25,6 +25,7 @@ from typing import Annotated, Any, TypedDict, get_args
 
 import pytest
 from langchain.agents import AgentState, create_agent
+from langchain.agents.middleware import TodoListMiddleware
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
@@ -1005,4 +1006,54 @@ async def test_many_answers_at_one_checkpoint(durable: Backend, call: Call) -> N
     with raw(durable.url) as database:
         held = database.execute("SELECT outcome FROM wyrd_open_loops").fetchall()
     assert len(held) == 40
+    assert (await call(saver, "verify")).ok
+
+
+async def test_a_plan_told_while_another_tool_asks(durable: Backend, call: Call) -> None:
+    """What one of a step's tools plans is seen at once, and is the plan of the next checkpoint:
+    the public table has each todo once."""
+
+    @tool
+    def ask_boss() -> str:
+        """Asks."""
+        return str(interrupt("May I?"))
+
+    def rule(messages: list[BaseMessage]) -> AIMessage:
+        sweep, mop = ({"content": name, "status": "completed"} for name in ("sweep", "mop"))
+        if messages[-1].type == "human":
+            return calls(messages, ("write_todos", {"todos": [sweep]}))
+        if sum(each.type == "ai" for each in messages) == 1:
+            return calls(messages, ("write_todos", {"todos": [sweep, mop]}), ("ask_boss", {}))
+        return AIMessage("All is done.")
+
+    saver = durable.open()
+    middleware: Any = [TodoListMiddleware()]
+    agent = create_agent(Scripted(rule=rule), [ask_boss], middleware=middleware, checkpointer=saver)
+    await call(agent, "invoke", ask("Sweep and mop the stairs"), CONFIG)
+    assert plan(await now(call, saver)) == [("sweep", "completed"), ("mop", "completed")]
+    await call(agent, "invoke", Command(resume="yes"), CONFIG)
+    ids = {todo.id for todo in (await now(call, saver)).todos}
+    with raw(durable.url) as database:
+        held = database.execute("SELECT id FROM wyrd_todos").fetchall()
+    assert len(held) == 2
+    assert {id for (id,) in held} == ids
+
+
+async def test_a_long_plan_that_gives_way_to_another(durable: Backend, call: Call) -> None:
+    """However many finished todos leave a list at once, the public table has none of them on it,
+    and a repair leaves it so."""
+
+    class Planned(TypedDict, total=False):
+        todos: list[Any]
+
+    saver = durable.open()
+    builder = StateGraph(Planned).add_node("work", lambda state: None).add_edge(START, "work")
+    graph = builder.compile(checkpointer=saver)
+    done = [{"content": f"{n} is done", "status": "completed"} for n in range(30)]
+    await call(graph, "invoke", {"todos": done}, CONFIG)
+    await call(graph, "invoke", {"todos": [{"content": "something else"}]}, CONFIG)
+    query = "SELECT content FROM wyrd_todos WHERE listed"
+    with raw(durable.url) as database:
+        assert database.execute(query).fetchall() == [("something else",)]
+        assert database.execute("SELECT count(*) FROM wyrd_todos").fetchall() == [(31,)]
     assert (await call(saver, "verify")).ok

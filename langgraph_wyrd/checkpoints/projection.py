@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from decimal import Decimal
 from functools import lru_cache
@@ -54,26 +55,31 @@ def changes(
     after: WorkingState,
     at: str,
     sealer: Sealer | None = None,
+    again: Container[str] = (),
 ) -> list[Step]:
-    """What makes the tables that show one state show another."""
+    """What makes the tables that show one state show another. Items of these ids `again` go even
+    if they are over: others stand for them now."""
     steps: list[Step] = []
     make = Rows(key, thread_id, at, sealer)
     if before.loops is not after.loops:
-        _compare(steps, key, OPEN_LOOPS, before.loops, after.loops, make, make.loop, is_over)
+        opened = before.loops, after.loops
+        _compare(steps, key, OPEN_LOOPS, *opened, make, make.loop, is_over, again)
     if before.intentions is not after.intentions:
         wanted = before.intentions, after.intentions
-        _compare(steps, key, INTENTIONS, *wanted, make, make.intention, is_over)
+        _compare(steps, key, INTENTIONS, *wanted, make, make.intention, is_over, again)
     if before.context is not after.context:
         held = before.context, after.context
-        _compare(steps, key, CONTEXT, *held, make, make.context, lambda _: False)
+        _compare(steps, key, CONTEXT, *held, make, make.context, lambda _: False, again)
     if before.todos is not after.todos:
         places = {todo.id: (n, todo) for n, todo in enumerate(before.todos)}
         for place, todo in enumerate(after.todos):
             if places.pop(todo.id, None) != (place, todo):
                 steps.append(Step(upsert(TODOS), make.todo(todo, place)))
-        for _, todo in places.values():
-            if todo.open or todo.source.ns:
+        for place, todo in places.values():
+            if todo.open or todo.source.ns or todo.id in again:
                 steps.append(Step(delete(TODOS, "thread", "id"), (key, todo.id)))
+            elif todo.listed:  # it left its list, beside more than the state keeps of these
+                steps.append(Step(upsert(TODOS), make.todo(replace(todo, listed=False), place)))
     return steps
 
 
@@ -86,6 +92,7 @@ def _compare(
     make: Rows,
     row: Callable[[Any], Any],
     stays: Callable[[Any], bool],
+    again: Container[str],
 ) -> None:
     same = 0  # mostly only the last ones are others
     for held_now, item in zip(before, after, strict=False):
@@ -103,7 +110,7 @@ def _compare(
     # What is over stays in its table, though the state keeps only the last of it. What a subgraph
     # had open goes with its run.
     for item in held.values():
-        if item.source.ns or not stays(item):
+        if item.source.ns or not stays(item) or item.id in again:
             steps.append(Step(delete(table, "thread", "id"), (key, item.id)))
 
 

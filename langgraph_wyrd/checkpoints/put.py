@@ -35,6 +35,7 @@ from langgraph_wyrd.codec.payload import Delta, pack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.state.pending import said_again
 from langgraph_wyrd.storage.keys import random_bits
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import insert, now, summed
@@ -296,7 +297,10 @@ def _plan_state(
             shown, left = _turned(codec, thread, put, space, after, turn)
             steps += left
         state_now = working.visible(moved)
-        steps += projection.changes(thread.key, put.thread_id, shown, state_now, top, codec.sealer)
+        again = said_again(before.pending) if before is not None and before.pending else ()
+        steps += projection.changes(
+            thread.key, put.thread_id, shown, state_now, top, codec.sealer, again
+        )
         shown, columns = state_now, projection.columns(state_now, thread.key, codec.sealer)
         if early and shown.status in working.WAITS:
             steps.append(all_known(thread, put.ns, put.id, early))

@@ -5,7 +5,7 @@ The public tables are made again from them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -142,7 +142,7 @@ def load_namespace(
     until: int | None = None,
     past: bool = False,
     values: bool = True,
-    look: Callable[[WorkingState], None] | None = None,
+    look: Callable[[WorkingState, Container[str]], None] | None = None,
 ) -> Script[tuple[Found, NamespaceState | None]]:
     """A checkpoint's rows, and its namespace's state there, with what its tasks wrote.
 
@@ -316,11 +316,12 @@ def over(
         return []
     past: dict[str, tuple[str, int, Any]] = {}  # each item as it was seen last
 
-    def look(seen: WorkingState) -> None:
+    def look(seen: WorkingState, again: Container[str]) -> None:
         every: tuple[Sequence[Any], ...] = (seen.todos, seen.loops, seen.intentions)
         for held in every:
             for place, item in enumerate(held):
-                past[item.id] = (seen.checkpoint_id or "", place, item)
+                if item.id not in again:
+                    past[item.id] = (seen.checkpoint_id or "", place, item)
 
     found = yield from paths.find(dialect, thread.thread_id, "", id, writes=False, snapshots=False)
     if not found.path or found.path[-1].built_on is not None:
@@ -338,7 +339,7 @@ def over(
         make = projection.Rows(thread.key, thread.thread_id, stored(at, "an id"), codec.sealer)
         if isinstance(item, Todo):
             if not item.open:
-                steps.append(Step(upsert(TODOS), make.todo(item, place)))
+                steps.append(Step(upsert(TODOS), make.todo(replace(item, listed=False), place)))
         elif projection.is_over(item):
             table, row = (
                 (OPEN_LOOPS, make.loop) if hasattr(item, "kind") else (INTENTIONS, make.intention)

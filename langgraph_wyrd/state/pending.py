@@ -6,7 +6,7 @@ arrived: what a task opened is put there first, so that another one's answer fin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import replace
 
 from langgraph_wyrd.state.draft import Draft
@@ -126,6 +126,20 @@ def with_edits(lasting: WorkingState, overlay: Overlay) -> WorkingState:
     return overlaid(lasting, [each for each in overlay if is_edit(each[0])], bounded=True)
 
 
+def said_again(overlay: Overlay) -> set[str]:
+    """The items that tasks opened and `advance` leaves out: the child says the same itself, and
+    gives it another id."""
+    edited = {event.item for at, events in overlay if is_edit(at) for event in events}
+    return {
+        event.item
+        for at, events in overlay
+        if not is_edit(at)
+        for event in events
+        if event.op == "open" and event.item not in edited
+        if event.pillar != "loop" or event.source.get("rule") not in PASSING
+    }
+
+
 def advance(lasting: WorkingState, overlay: Overlay, at: Moment) -> WorkingState:
     """The state that the fold of a child, at this moment, starts from.
 
@@ -169,12 +183,13 @@ def advance(lasting: WorkingState, overlay: Overlay, at: Moment) -> WorkingState
 def along(
     start: WorkingState,
     path: Iterable[tuple[Moment, Sequence[Event], Overlay]],
-    look: Callable[[WorkingState], None] | None = None,
+    look: Callable[[WorkingState, Container[str]], None] | None = None,
 ) -> WorkingState:
     """The lasting state at the end of a path: each step's own events, and what its tasks said.
 
     The same as `advance` and `replay` step by step, but a state is only put together where one is
-    needed: a path is long, and mostly nothing passes on it. `look` is given all that are seen.
+    needed: a path is long, and mostly nothing passes on it. `look` is given all that are seen, and
+    the ids of what is not seen any more once the path goes on.
     """
     draft = Draft(start)
     before: Moment | None = None
@@ -189,6 +204,6 @@ def along(
             passing = passing or event.op == "base" or event.source.get("rule") in PASSING
         draft.end_step()
         if look is not None:
-            look(overlaid(draft.finish(at), said))
+            look(overlaid(draft.finish(at), said), said_again(said))
         before, overlay = at, said
     return draft.finish(before)
