@@ -373,16 +373,21 @@ class SqliteConnection:
 
     def _store(self, writes: Sequence[Sequence[Step]]) -> None:
         cursor = self._raw.cursor()
-        for steps in writes:
-            for sql, params, must in steps:
-                # The driver asks a named tuple for each of its fields by a call.
-                cursor.execute(sql, tuple(params))
-                if (
-                    must
-                    and cursor.rowcount != 1
-                    and (cursor.rowcount >= 0 or cursor.fetchone() is None)
-                ):
-                    raise Stale
+        try:
+            for steps in writes:
+                for sql, params, must in steps:
+                    # The driver asks a named tuple for each of its fields by a call.
+                    cursor.execute(sql, tuple(params))
+                    if (
+                        must
+                        and cursor.rowcount != 1
+                        and (cursor.rowcount >= 0 or cursor.fetchone() is None)
+                    ):
+                        raise Stale
+        finally:
+            # The traceback of an error holds it. Where another thread collects that, to free an
+            # open cursor waits for this connection, which may wait for that thread's lock.
+            cursor.close()
 
     # No context managers, as these two are on the way of every write.
 
