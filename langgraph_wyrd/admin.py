@@ -148,10 +148,7 @@ class Admin(OfUser):
 
         It fills in a database that was written with `pillars=False`, and brings one up to date
         whose extractors have changed. What people declared stays, and so does what a prune kept.
-
-        Args:
-            thread_id: One thread; None: all of them.
-            progress: Called with how many checkpoints were read, of how many, after each thread.
+        `thread_id`: one thread; None: all of them. `progress` counts checkpoints.
 
         Raises:
             InvalidInput: This saver was opened with `pillars=False`.
@@ -289,13 +286,11 @@ class Admin(OfUser):
         """Look through what is stored: checksums, missing rows, tables unlike their events.
 
         A repair writes what is proven to have been there, makes derived rows again, and has tasks
-        run again whose writes are lost. It can be run again: it then does nothing. Each thread is a
-        transaction of its own.
+        run again whose writes are lost. It can be run again: it then does nothing.
 
         Args:
             thread_id: One thread; None: all of them, and what belongs to none.
             repair: Also repair what can be repaired.
-            progress: Called with how many threads are done, of how many, after each.
             pages: Have SQLite look through its file, too, if all threads are looked at.
 
         Raises:

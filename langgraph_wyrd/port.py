@@ -37,8 +37,6 @@ def copy(
     is read back and compared. Between two of ours, events and what people edited go along.
 
     Args:
-        source_saver: Any LangGraph checkpointer. It is only read.
-        target_saver: Any LangGraph checkpointer.
         threads: The ids to copy; None: all of them. One that the source has not raises
             `ThreadNotFound`.
         progress: Called with how many checkpoints are done, of how many.

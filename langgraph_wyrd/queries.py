@@ -82,13 +82,6 @@ class Queries(OfUser):
     ) -> Operation[Page[ThreadInfo]]:
         """The threads, those with the newest activity first.
 
-        ```python
-        page = saver.threads(status="interrupted")
-        for info in page:
-            print(info.thread_id, info.reason)
-        more = saver.threads(status="interrupted", after=page.next) if page.next else []
-        ```
-
         Args:
             limit: At most so many on a page.
             after: The `next` of the page before. A thread that moves on meanwhile moves to the
@@ -100,7 +93,7 @@ class Queries(OfUser):
             since, until: Only those where something was stored at this time or later, or before:
                 a `datetime`, or ISO text. A time without a zone is local.
             text: Only those with this in their title or reason, or with all of its words in one
-                of their messages: see `docs/messages.md`. Case and accents do not matter.
+                of their messages: see docs/messages.md. Case and accents do not matter.
         """
         asked = self._asked(listing.LIST_THREADS, filters, limit, after)
         return (yield from self._page((yield from self._also_said(asked))))
@@ -111,14 +104,7 @@ class Queries(OfUser):
     def latest(self, **filters: Unpack[ThreadFilters]) -> Operation[Resumed | None]:
         """The thread with the newest activity, ready to go on with; None if there is none.
 
-        ```python
-        found = saver.latest(user_id="ann", status="interrupted")
-        if found is not None:
-            print(found.brief)
-            graph.invoke(Command(resume="yes"), found.config)
-        ```
-
-        The filters are those of `threads`.
+        The filters are those of `threads`. `graph.invoke(inputs, found.config)` goes on.
         """
         asked = self._asked(listing.LIST_THREADS, filters, _FEW, None, "latest")
         found = self._resumed((yield from self._newest(asked)))
@@ -203,11 +189,6 @@ class Queries(OfUser):
     ) -> Operation[Page[OpenLoop]]:
         """What waits in all threads, newest first; each loop says its `thread_id`.
 
-        ```python
-        for loop in saver.open_loops(kind="interrupt"):
-            print(loop.thread_id, loop.description)
-        ```
-
         Args:
             kind: "interrupt", "error", "tool_call", "question", "request", …; one or several.
             status: "open", "closed" or "any".
@@ -272,14 +253,6 @@ class Queries(OfUser):
         limit: int = 100,
     ) -> Operation[Page[FeedEvent]]:
         """What happened in all threads, oldest first, in commit order: each event once.
-
-        ```python
-        page = saver.events(kind="loop.open")
-        while True:
-            for event in page:
-                print(event.thread_id, event.kind, event.item)
-            page = saver.events(since=page.next, kind="loop.open")   # empty where nothing is new
-        ```
 
         Args:
             since: The `next` of the page before; it is there also when nothing is left to read.
@@ -366,20 +339,15 @@ class Queries(OfUser):
     ) -> Operation[Page[InboxEntry]]:
         """What waits for a person: interrupts, approvals and questions, newest first.
 
-        ```python
-        for entry in saver.inbox(older_than=timedelta(hours=1)):
-            print(entry.thread_id, entry.question, entry.allowed)
-        ```
-
         Args:
             kind: "approval" (of actions, as langchain and Agent Inbox ask for it), "interrupt"
                 (any other), "question" (asked in a message: answer it with a message); one or
                 several.
-            user: In the threads of these users; also as `user_id`, as other listings have it.
+            user, user_id: In the threads of these users; two names of one filter.
             thread_id: In these threads.
             node, agent: Asked by these nodes; by the agent of this name.
             assigned_to: Assigned to this person, see `thread.assign`.
-            older_than: Waiting for longer than this.
+            older_than: Waiting for longer than this: a `timedelta`.
         """
         return (yield from waiting.inbox(self, limit, after, filters))
 

@@ -77,12 +77,7 @@ class Report(BaseModel):
 
 
 class ModelExtractor:
-    """Asks a model what a conversation left open.
-
-    ```python
-    found = saver.thread("t1").extract_with_model(ModelExtractor(model))
-    print(found.state.brief())
-    ```
+    """Asks a model what a conversation left open: see `thread.extract_with_model`.
 
     How much the model may answer is the model's own setting (`max_tokens`, or what it calls it).
 

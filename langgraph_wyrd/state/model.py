@@ -407,10 +407,6 @@ class WorkingState:
 
         It never raises: of what holds nothing it makes an empty state. The state it gives is
         valid, and `dropped` names each path that is not in it.
-
-        ```python
-        state, dropped = WorkingState.recover(text)
-        ```
         """
         return codec.recover(payload)
 

@@ -45,12 +45,9 @@ def with_status(
 ) -> WorkingState:
     """The state with what is due, its status and the reason.
 
-    Args:
-        due: The nodes and Sends that are about to run.
-        paused_before: Nodes that a breakpoint holds back.
-        ran: False if nothing ever ran here.
-        children: The newest checkpoints of the subgraphs that run there.
-        read: False if checkpoints were stored that no extractor has read: nothing is claimed then.
+    `paused_before`: nodes that a breakpoint holds back. `ran`: False if nothing ever ran here.
+    `read`: False if checkpoints were stored that no extractor has read: nothing is claimed then.
+    `children`: the newest checkpoints of the subgraphs that run there.
     """
     loops = _waiting_once(state.loops, (state.checkpoint_id, *children))
     status, reason = _status(state, loops, due, paused_before, ran)

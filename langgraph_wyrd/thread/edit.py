@@ -307,13 +307,7 @@ class EditMethods(Verbs, ThreadBase):
     """
 
     def edit(self, by: str = PERSON, *, auto_save: bool = False) -> Edit:
-        """A draft of the working state, with verbs to change it.
-
-        ```python
-        with thread.edit(by="anna") as draft:
-            draft.complete_todo(todo.id)
-            draft.set_intention("ship it on Friday")
-        ```
+        """A draft of the working state, with verbs to change it: see docs/edit.md.
 
         What is said lies on top of the head and lasts, whatever the agent does next; the
         checkpoints themselves are not touched. `by` is the `source.author` of what is said; with
@@ -367,14 +361,9 @@ class EditMethods(Verbs, ThreadBase):
     def extract_with_model(self, extractor: Reader, *, again: bool = False) -> Operation[Findings]:
         """Ask a model what the conversation left open, and store what it can quote.
 
-        ```python
-        found = thread.extract_with_model(ModelExtractor(model))
-        ```
-
-        What is found has confidence `model` and the quoted words in its context, lies on top of the
-        head as an edit does, and lasts as that does. What was declared, or seen without a model,
-        stands as it is; what a model said before is not said twice. If nothing was said since the
-        last time, no model is asked, but with `again`.
+        What is found has confidence `model` and the quoted words in its context, and lasts as an
+        edit does. What was declared, or seen without a model, stands as it is. If nothing was said
+        since the last time, no model is asked, but with `again`.
 
         Raises:
             UnusableAnswer: The model gave no report; nothing is stored.

@@ -96,20 +96,14 @@ class Thread(RewindMethods, EditMethods):
     ) -> Operation[Page[HistoryEntry]]:
         """The checkpoints in short, newest first, forks included: what each changed, in a line.
 
-        ```python
-        for entry in thread.history(limit=10):
-            print(entry.step, entry.nodes, entry.summary)
-        ```
-
         No channel value is decoded. What subgraphs did is not in the line of the checkpoint at
         which they ran; `working_state(entry)` has it.
 
         Args:
             limit: At most so many, 1 to 1000.
-            before: Only those that are older than this point: the next page is asked for with the
-                last entry of this one.
-            changed_only: Leave out those that changed nothing: an input that was only stored, a
-                step that wrote what was there. Labelled ones, forks and the head stay.
+            before: Only those that are older than this point: the last entry of the page before.
+            changed_only: Leave out those that changed nothing. Labelled ones, forks and the head
+                stay.
         """
         most, point = filters.count(limit), checked(before)
         page = Page[HistoryEntry]()
@@ -138,22 +132,15 @@ class Thread(RewindMethods, EditMethods):
 
     @operation
     def diff(self, a: Compared, b: Compared = None, channels: bool = True) -> Operation[StateDiff]:
-        """What changed from `a` to `b`.
-
-        ```python
-        print(thread.diff("before-deploy").summary())   # +1 todos, 1 loop resolved, +2 messages
-        thread.diff((other_thread, "before-deploy"), thread)
-        ```
-
-        A `DeltaChannel` has no value in most checkpoints. One without a value on either side can't
-        be compared: where it was written to, `channels.unread` has its name.
+        """What changed from `a` to `b`: `thread.diff((other_thread, "before-deploy"), thread)`.
 
         Args:
             a: A point in the thread's past, another thread (its head), a pair of a thread and a
                 point; or a state itself: a `WorkingState` (whose channels are not compared), a
                 dict of channels, a `CheckpointTuple`, or what a graph's `get_state` returned.
             b: The same. None: this thread's head.
-            channels: Also compare the values of the channels. False decodes none of them.
+            channels: Also compare the values of the channels. A `DeltaChannel` without a value on
+                either side can't be compared: if it was written to, `channels.unread` names it.
 
         Raises:
             CheckpointDamaged: A point can't be read.
@@ -214,14 +201,8 @@ class Thread(RewindMethods, EditMethods):
     def apply(self, diff: StateDiff, *, by: str = PERSON) -> Operation[Merged]:
         """Say of this thread what a diff says: the verbs of an edit that come to the same.
 
-        ```python
-        done = trial.diff("before")          # what changed in a thread where it was tried out
-        thread.apply(done, by="ann")
-        ```
-
-        Todos, context, loops and intentions are found by their ids, else by what they say. What
-        is so already is passed over, and what could not be said here is in the `conflicts` of what
-        is returned. The channels' values are the graph's: they are not touched.
+        Items are found by their ids, else by what they say; what is so already is passed over, and
+        what could not be said here is in the `conflicts` of what is returned. No channel changes.
 
         Raises:
             EditConflict: Somebody else changed the same things at the same time.
@@ -256,24 +237,15 @@ class Thread(RewindMethods, EditMethods):
     ) -> Operation[list[Any]]:  # fmt: skip
         """The conversation, oldest message first.
 
-        ```python
-        for message in thread.messages(as_dicts=True):
-            print(message["role"], message["content"])
-        ```
-
         At the head, the results of tools that have finished are included before LangGraph stores
         the checkpoint that holds them. A `DeltaChannel` is rebuilt.
 
         Args:
             at: A point in the thread's past. None: the head.
             all: Every message on the way to that point, also those that summarising or trimming
-                removed, each once and in the order in which they appeared. A removed one has
-                `in_state` False: in its dict, or in its `response_metadata`. This walks the
-                history.
-            as_dicts: Dicts of plain data instead of LangChain's messages: `role` ("user",
-                "assistant", "tool", "system", …), `content`, `id`, `name`, `tool_calls`,
-                `tool_call_id`, `status`, `usage`, `in_state`, `pending` (not yet in a checkpoint);
-                and with `all` the `ts` and `checkpoint_id` where it first appeared.
+                removed; these have `in_state` False. This walks the history.
+            as_dicts: Dicts of plain data (`role`, `content`, `id`, `tool_calls`, …) instead of
+                LangChain's messages. docs/messages.md lists their fields.
             channel: The channel that holds them. None: `messages`, else the first one that holds
                 messages.
             ns: The namespace of a subgraph, as `"researcher:5e1b…"`. Points there are checkpoint
@@ -294,24 +266,18 @@ class Thread(RewindMethods, EditMethods):
     ) -> Operation[dict[str, Any]]:
         """Answer an interrupt, without the graph: the next `invoke(None, config)` goes on.
 
-        ```python
-        for entry in saver.inbox():
-            saver.thread(entry.thread_id).answer("approve", loop=entry, by="ann")
-        ```
-
         Of two answers at once, from whichever process, one is stored and the other is refused.
 
         Args:
             value: The answer. For an approval a decision (`"approve"`, `{"type": "edit", …}`), or
-                a list of one for each action; langchain's and Agent Inbox's words are understood,
-                and the answer is stored in the form that the node expects. For several
+                a list of one for each action, in langchain's or Agent Inbox's words. For several
                 interrupts, a dict of answers by interrupt id.
             loop: An entry of the inbox, an open loop, its id, or an interrupt's id. None: the only
                 one that waits.
             replace: Take the place of an answer that no run has taken up yet.
 
         Returns:
-            What was stored, by interrupt id.
+            What was stored, by interrupt id, in the form that the node expects.
 
         Raises:
             AnswerNotAllowed: The interrupt does not take such an answer.
@@ -341,8 +307,7 @@ class Thread(RewindMethods, EditMethods):
             loop: As for `answer`.
             to: Whose it is; None: as before.
             expires_at: After that, answers are refused; None: as before. A time without a zone is
-                local. A graph may say so itself:
-                `interrupt({"question": …, "expires_at": "2026-12-01T12:00:00+00:00"})`.
+                local.
         """
         yield from answers.assign(self._saver, self, loop, to, expires_at, by)
 
@@ -357,19 +322,13 @@ class Thread(RewindMethods, EditMethods):
         """Name a checkpoint. No prune takes it, and its working state stays readable.
 
         A name may stand at several checkpoints: the newest one is meant by it. Set again at the
-        same checkpoint, it takes the place of what was there. What is declared at the checkpoint
-        later is not part of the label.
+        same checkpoint, it takes the place of what was there. See docs/heads.md.
 
         Args:
-            name: What it is called, anywhere a point may be given.
+            name: What it is called, anywhere a point may be given: at most 200 characters.
             at: A checkpoint id, another label, or a time; None: the head.
             keys: Which channels and context items are promoted: `label.values()` has them as they
-                are there. None: all context items, []: none. Those that are not there are listed in
-                `missing`, those that are no values (`todos` as a pillar, channels that are kept as
-                deltas) in `elsewhere`.
-
-        Raises:
-            InvalidInput: The name is empty, or longer than 200 characters.
+                are there. None: all context items, []: none.
         """
         wanted, point = _name(name), checked(at)
         if isinstance(keys, str) or any(not isinstance(key, str) for key in keys or ()):
@@ -474,13 +433,12 @@ class Thread(RewindMethods, EditMethods):
         """Write the thread to a JSON file for reading and comparing: working state, labels,
         messages, history.
 
-        The file appears whole or not at all. What an encrypting store holds is written in the
-        clear, except for the payloads, which stay encrypted; the file's `in_the_clear` says so.
+        The file appears whole or not at all. All but the payloads of an encrypting store is in the
+        clear; the file's `in_the_clear` says what.
 
         Args:
             path: The file; one that is there is replaced.
-            payloads: Also write what it takes to bring the thread back with
-                `saver.import_thread`: every row of it.
+            payloads: Also write every row, which `saver.import_thread` needs.
 
         Raises:
             CheckpointDamaged: Rows are damaged or missing, and can't be restored.

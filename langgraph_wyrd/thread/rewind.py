@@ -42,15 +42,13 @@ class RewindMethods(ThreadBase):
     def rewind(self, to: When) -> Operation[RunnableConfig]:
         """Make an older point the head again: the graph goes on from there.
 
-        Nothing is deleted: the new head is a copy of that checkpoint, and what came after it stays
-        in the history, as a branch. Its working state is the head's again. What its tasks had
-        written or asked is not carried along: they start anew. Subgraphs with a memory of their own
-        (`checkpointer=True`) stand again where they stood then.
+        Nothing is deleted: the new head is a copy of that checkpoint, with its working state, and
+        what came after it stays in the history, as a branch. What its tasks had written or asked is
+        not carried along: they start anew. See docs/heads.md.
 
         Args:
             to: A checkpoint id, a label, a time; or the id of a message on the head's path: then
-                the step that brought it is taken back whole, and all that follows it. Before the
-                first checkpoint the head is an empty one.
+                the step that brought it is taken back whole, and all that follows it.
 
         Returns:
             The config of the new head; the old one's, if the point is the head.
@@ -79,16 +77,14 @@ class RewindMethods(ThreadBase):
     ) -> Operation[Self]:
         """A new thread with this one's path up to a point, its labels and its working state.
 
-        Branches, and what came after the point, are not in it. At the head, what its tasks wrote
-        and asked comes along; at an older point they start anew, as after `rewind`. Where the head
-        can't be restored, its nearest intact ancestor is forked, which is what a load would give.
+        At the head, what its tasks wrote and asked comes along; at an older point they start anew,
+        as after `rewind`. Where the head can't be restored, its nearest intact ancestor is forked.
 
         Args:
             new_thread_id: A thread that has no checkpoints yet.
             at: A checkpoint id, a label, or a time; None: the head.
-            transform: Makes the working state that the new thread starts with (no channel changes).
-                Status and due nodes are the checkpoint's, whatever it says. If it raises, nothing
-                is stored.
+            transform: Makes the working state that the new thread starts with. Channels, status and
+                due nodes stay the checkpoint's. If it raises, nothing is stored.
 
         Raises:
             InvalidInput: The new thread has checkpoints already.
@@ -128,16 +124,10 @@ class RewindMethods(ThreadBase):
     def rollback(self) -> Rollback:
         """`with` or `async with`: on an exception, the head is put back to where it was.
 
-        ```python
-        with saver.thread("t1").rollback():
-            graph.invoke(inputs, config)
-        ```
-
         The exception is raised again. What the block stored stays in the history, as a branch; a
         thread that did not exist gets an empty head. What it declared is taken back, but for
-        decisions and notes, which are marked `elsewhere`. Nothing is written if nothing was raised,
-        or if nothing changed. If putting it back fails too, that is logged and noted on the
-        exception.
+        decisions and notes, which are marked `elsewhere`. If putting it back fails too, that is
+        logged and noted on the exception.
         """
         return Rollback(self)
 

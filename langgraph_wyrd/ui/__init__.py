@@ -47,7 +47,6 @@ def app(
             with one. Pass False if your own app checks who asks.
         hosts: The host names under which the app may be reached (`"*"`: any). None: only those of
             this machine's loopback interface; with a token, any.
-
     """
     try:
         from langgraph_wyrd.ui.application import make

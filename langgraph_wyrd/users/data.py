@@ -164,18 +164,14 @@ class Users(OfUser):
 
         These are the values of the channels in `Channels(user=…)` that runs with this `user_id`
         wrote, and what `user` keeps. Their checkpoints stay and can be resumed: the channels are
-        absent. Nobody else's values are touched. What a run that is still going writes afterwards
-        is stored anew.
+        absent. What a run that is still going writes afterwards is stored anew.
 
         Args:
-            threads: Also delete the user's threads (those that `threads(user_id=…)` lists), as
-                `delete_thread` does.
-            redact: Also take the text out of what was read of the user's threads: titles, todos,
-                context, loops, intentions, the events that tell of them, what labels promoted and
-                the journal. That what was open stays known. The checkpoints stay as they are.
-            vacuum: Have the database forget the bytes, too. SQLite writes its file anew and empties
-                its WAL, which takes as long as copying it; Postgres vacuums the tables. False:
-                leave that for later.
+            threads: Also delete the user's threads (those that `threads(user_id=…)` lists).
+            redact: Also take the text out of what was read of the user's threads: the working
+                state, its events, the journal, what labels promoted. That it was open stays known.
+            vacuum: Have the database forget the bytes, too. SQLite writes its file anew, which
+                takes as long as copying it. False: leave that for later.
 
         Returns:
             A dict of counts; its `remains` says where text of the user's threads still is.
