@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
+from langgraph_wyrd import __version__
+
 INTERRUPTED = 130  # as a shell says it
 
 
@@ -14,7 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; its exit code."""
     given = sys.argv[1:] if arguments is None else [*arguments]
     if given == ["--version"]:
-        print(f"langgraph-wyrd {version()}")
+        print(f"langgraph-wyrd {__version__}")
         return 0
     try:
         from langgraph_wyrd.cli import parser  # it imports LangGraph, which takes a second
@@ -29,9 +31,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if arguments is None:  # this process is the command, whose threads may wait for a lock
             os._exit(INTERRUPTED)
         return INTERRUPTED
-
-
-def version() -> str:
-    from importlib import metadata
-
-    return metadata.version("langgraph-wyrd")

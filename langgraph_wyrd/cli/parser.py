@@ -7,6 +7,7 @@ import sys
 from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Sequence
 
+from langgraph_wyrd import __version__
 from langgraph_wyrd.cli import database, threads  # noqa: F401 - they declare commands
 from langgraph_wyrd.cli.command import (
     FINE,
@@ -18,7 +19,6 @@ from langgraph_wyrd.cli.command import (
     command,
     screen,
 )
-from langgraph_wyrd.cli.main import version
 from langgraph_wyrd.errors import (
     InvalidInput,
     MissingExtra,
@@ -120,7 +120,7 @@ def parser() -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
     )
     _common(top, None)
-    top.add_argument("--version", action="version", version=f"langgraph-wyrd {version()}")
+    top.add_argument("--version", action="version", version=f"langgraph-wyrd {__version__}")
     top.set_defaults(parser=top)
     commands = top.add_subparsers(metavar="COMMAND", help=SUPPRESS)
     for each in COMMANDS:

@@ -260,16 +260,14 @@ class _Folding:
             (content, word(each.status), None if each.ref is None else word(each.ref))
             for each, content in zip(fact.items, contents, strict=True)
         ]
-        found: list[Todo | None]
-        if _same_entries(entries, listed):
-            found = [*listed]  # only statuses changed
-        else:
-            found = matched(entries, listed, todos.gone(tracker))
+        found = matched(entries, listed, todos.gone(tracker))
         stays = {todo.id for todo in found if todo is not None}
         for gone in listed:
             if gone.id not in stays:
                 self._vanished(gone, fact.source)
-        self._reordered(tracker, found, fact.source)
+        order = [todo.id for todo in found if todo is not None and todo.listed]
+        if order != todos.lists.get(tracker, []):
+            self.tell("todo", "change", "", {"tracker": tracker, "order": order}, fact.source)
         size = sum(each.id in stays for each in listed)
         for place, (each, content, todo) in enumerate(
             zip(fact.items, contents, found, strict=True)
@@ -292,24 +290,8 @@ class _Folding:
                 self.tell("todo", "close" if ends else "change", todo.id, body, fact.source)
 
     def _vanished(self, todo: Todo, source: Source) -> None:
-        if todo.open:
-            body = {"status": "cancelled", "listed": False}
-            self.tell("todo", "close", todo.id, body, source)
-        else:
-            self.tell("todo", "change", todo.id, {"listed": False}, source)
-
-    def _reordered(self, tracker: str, found: list[Todo | None], source: Source) -> None:
-        """Say the order of those that stay, if it is another one now."""
-        ids = [todo.id for todo in found if todo is not None and todo.listed]
-        if ids != self.draft.todos.lists.get(tracker, []):
-            self.tell("todo", "change", "", {"tracker": tracker, "order": ids}, source)
-
-
-def _same_entries(entries: list[Entry], listed: list[Todo]) -> bool:
-    return len(entries) == len(listed) and all(
-        content == todo.content and (ref is None or ref == todo.ref)
-        for (content, _, ref), todo in zip(entries, listed, strict=True)
-    )
+        ends = {"status": "cancelled"} if todo.open else {}
+        self.tell("todo", "close" if ends else "change", todo.id, {**ends, "listed": False}, source)
 
 
 def _told(past: OpenLoop, fact: Opens) -> bool:
