@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import orjson
 import ormsgpack
 from langgraph.checkpoint.serde.base import SerializerProtocol
-from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from langgraph_wyrd.codec import inspect, messages
@@ -27,7 +25,7 @@ from langgraph_wyrd.errors import CheckpointDamaged, Unserialisable
 from langgraph_wyrd.storage.names import has_surrogate
 from langgraph_wyrd.types import kept as kept_values
 from langgraph_wyrd.types.kept import KeptWhole
-from langgraph_wyrd.types.migrations import Classes
+from langgraph_wyrd.types.migrations import Classes, inside
 from langgraph_wyrd.types.python_types import exact_dumps
 from langgraph_wyrd.types.rebuild import guarded, refused
 
@@ -63,12 +61,7 @@ class Codec:
         self.row_cost = 0  # see storage.encryption.Sealer
         self.classes = Classes() if classes is None else classes
         self._shapes: set[Any] = set()  # of messages whose row form the serde agreed with
-        inner: Any = serde
-        if type(serde) is EncryptedSerializer:
-            inner = serde.serde
-        # With a hook of the user's own, nobody knows what loading gives.
-        hooked = getattr(inner, "_custom_unpack_ext_hook", False)
-        self.splits = type(inner) is JsonPlusSerializer and not hooked
+        inner, self.splits = inside(serde)
         careful: Any = guarded(serde, self.classes)
         if inner is not serde:  # its cipher seals whole rows (see storage.encryption)
             careful = careful.serde

@@ -105,7 +105,7 @@ def kept_of(stored: Stored) -> Any:
     global _made
     _made += 1
     try:
-        held = _unpacked(stored)
+        held = unpacked(stored.data)
         names = type(held[0]) is type(held[1]) is str
         shape = len(held) > 2 and held[3:] == _BEHIND.get(stored.code, [])
         if names and shape and ormsgpack.packb(held, option=_OPTION) == stored.data:
@@ -115,8 +115,9 @@ def kept_of(stored: Stored) -> Any:
     return ormsgpack.Ext(stored.code, stored.data)
 
 
-def _unpacked(stored: Stored) -> Any:
-    return ormsgpack.unpackb(stored.data, ext_hook=ormsgpack.Ext, option=_OPTION)
+def unpacked(data: bytes) -> Any:
+    """What an extension holds, with those inside it as they are stored."""
+    return ormsgpack.unpackb(data, ext_hook=ormsgpack.Ext, option=_OPTION)
 
 
 def _form(stored: Stored) -> Any:
@@ -154,7 +155,7 @@ def _packed(self: Any) -> Any:
     """The payload for LangGraph's packing: to the last bit what is stored."""
     if is_changed(self):
         raise TypeError("it was changed in place")
-    return _unpacked(stored_of(self))[2]
+    return unpacked(stored_of(self).data)[2]
 
 
 # ---- objects

@@ -83,10 +83,9 @@ class Classes:
         Raises:
             InvalidInput: An alias or a migration makes no sense.
         """
-        inner = serde.serde if type(serde) is EncryptedSerializer else serde
+        inner, is_langgraphs = inside(serde)
         made = cls(_aliases(aliases or {}), heals)
-        hooked = getattr(inner, "_custom_unpack_ext_hook", False)
-        if inner is not None and (type(inner) is not JsonPlusSerializer or hooked):
+        if inner is not None and not is_langgraphs:
             made.unmarkable = (
                 f"{type(inner).__name__} is a serializer of your own, and no version can be stored "
                 "with what it packs"
@@ -145,6 +144,14 @@ class Classes:
         if steps is None or not isinstance(payload, dict) or _stated(payload) is not None:
             return payload
         return {**payload, MARK: max(steps) + 1}
+
+
+def inside(serde: Any) -> tuple[Any, bool]:
+    """The serializer within an encrypting one, or itself; and whether it is LangGraph's own: with a
+    hook of the user's, nobody knows what loading gives."""
+    inner = serde.serde if type(serde) is EncryptedSerializer else serde
+    hooked = getattr(inner, "_custom_unpack_ext_hook", False)
+    return inner, type(inner) is JsonPlusSerializer and not hooked
 
 
 def _stated(payload: Any) -> int | None:

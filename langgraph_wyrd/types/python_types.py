@@ -27,7 +27,6 @@ from langgraph_wyrd.types.kept import Kept
 from langgraph_wyrd.types.migrations import Classes
 
 _ONE, _SEVERAL = kept.ONE_ARGUMENT, kept.ARGUMENTS
-_UNPACK = ormsgpack.OPT_NON_STR_KEYS
 
 Dumps = Callable[[Any], tuple[str, bytes]]
 
@@ -160,9 +159,7 @@ class _Packer:
     def _extension(self, code: int, data: bytes) -> Any:
         """What LangGraph packs an object as, with the version of its class, if that has any."""
         if self._classes.types and code in _VERSIONED:
-            held = ormsgpack.unpackb(
-                data, ext_hook=ormsgpack.Ext, option=ormsgpack.OPT_NON_STR_KEYS
-            )
+            held = kept.unpacked(data)
             name = held[0], held[1]
             if code != _ONE:
                 held[2] = self._classes.marked_fields(name, held[2])
