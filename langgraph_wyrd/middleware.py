@@ -15,14 +15,7 @@ from langgraph.types import Command
 
 from langgraph_wyrd.agents.message_repair import sent_to
 from langgraph_wyrd.agents.once import begin_call
-from langgraph_wyrd.agents.place import (
-    Place,
-    before_input,
-    place_of,
-    served_ago,
-    serves,
-    state_at,
-)
+from langgraph_wyrd.agents.place import Place, before_input, place_of, served_ago, serves, state_at
 from langgraph_wyrd.agents.repair_node import differ, now, repaired_at, replacing
 from langgraph_wyrd.agents.tools import loop_tools
 from langgraph_wyrd.errors import InvalidInput, MissingExtra
@@ -128,9 +121,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     # ---- a model call
 
     def wrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Add to the prompt where the thread stood, once; repair the history that is sent."""
         place = self._place(request)

@@ -134,9 +134,7 @@ def _tried(wait: Read | Write) -> Steps[Any]:
 # ---- methods
 
 
-def operation(
-    method: Callable[Concatenate[S, P], Operation[T]],
-) -> Callable[Concatenate[S, P], T]:
+def operation(method: Callable[Concatenate[S, P], Operation[T]]) -> Callable[Concatenate[S, P], T]:
     """The sync method of an operation."""
 
     @functools.wraps(method)

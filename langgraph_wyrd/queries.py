@@ -28,14 +28,7 @@ from langgraph_wyrd.filters import (
 )
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.lazy import lazy
-from langgraph_wyrd.operations import (
-    Fire,
-    Operation,
-    Read,
-    ask,
-    asynchronous,
-    operation,
-)
+from langgraph_wyrd.operations import Fire, Operation, Read, ask, asynchronous, operation
 from langgraph_wyrd.state.model import WorkingState, viewed
 from langgraph_wyrd.storage.names import stored
 from langgraph_wyrd.users.ownership import OfUser

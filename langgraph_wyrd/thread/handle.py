@@ -28,19 +28,8 @@ from langgraph_wyrd.recovery import healer
 from langgraph_wyrd.state.diff import StateDiff
 from langgraph_wyrd.state.editing import said_of_diff
 from langgraph_wyrd.state.merge import Merged
-from langgraph_wyrd.state.model import (
-    OpenLoop,
-    WorkingState,
-    viewed,
-)
-from langgraph_wyrd.state.results import (
-    Heal,
-    HistoryEntry,
-    Label,
-    Page,
-    Tree,
-    checked_name,
-)
+from langgraph_wyrd.state.model import OpenLoop, WorkingState, viewed
+from langgraph_wyrd.state.results import Heal, HistoryEntry, Label, Page, Tree, checked_name
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.thread.base import When, checked
 from langgraph_wyrd.thread.edit import PERSON, EditMethods

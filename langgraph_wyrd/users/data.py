@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.lazy import lazy
-from langgraph_wyrd.operations import (
-    Bound,
-    Fire,
-    Operation,
-    ask,
-    asynchronous,
-    operation,
-)
+from langgraph_wyrd.operations import Bound, Fire, Operation, ask, asynchronous, operation
 from langgraph_wyrd.state.wording import count
 from langgraph_wyrd.storage.names import check_size, given, stored
 from langgraph_wyrd.storage.scripts import Script
