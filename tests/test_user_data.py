@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import operator
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -496,6 +499,32 @@ def test_bytes_of_earlier_deletions(sqlite: Backend) -> None:
     saver.erase_user("ann", vacuum=False)
     assert places(sqlite.url) <= {"file"}
     saver.erase_user("ann")
+    assert places(sqlite.url) == set()
+
+
+def test_erasing_beside_another_program_that_writes(sqlite: Backend) -> None:
+    """Where others empty the WAL just then, an erasure waits for them."""
+    saver, over = sqlite.open(channels=USERS), threading.Event()
+    put(saver, "t", {"inner": MARK}, metadata={"user_id": "ann"})
+
+    def write() -> None:
+        with raw(sqlite.url) as connection:
+            connection.execute("CREATE TABLE others(held)")
+            while not over.is_set():
+                connection.execute("INSERT INTO others VALUES (zeroblob(4000000))")
+                connection.execute("DELETE FROM others")
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                time.sleep(0.005)
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(write)
+        try:
+            for _ in range(8):
+                saver.user("ann").set("k", MARK)
+                saver.erase_user("ann")
+        finally:
+            over.set()
+        writing.result()
     assert places(sqlite.url) == set()
 
 

@@ -323,8 +323,12 @@ class SqliteConnection:
         """Whether somebody still reads what was in the WAL."""
         self._driver.whereabouts.look()
         self._raw.execute("VACUUM")
-        busy, _, _ = self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        return bool(busy)
+        deadline = time.monotonic() + self._driver._timeout
+        while self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            if time.monotonic() > deadline:
+                return True
+            time.sleep(0.01)  # another one copies the WAL: SQLite does not wait for that
+        return False
 
     def read(self, script: Script[T]) -> T:
         result: T = self._in_place(self._transacted, "BEGIN", self._run, script)
