@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from langgraph_wyrd.checkpoints.read import is_damage
 from langgraph_wyrd.drive import drive, finish
-from langgraph_wyrd.errors import ThreadNotFound, WyrdError
+from langgraph_wyrd.errors import CheckpointDamaged, ThreadNotFound, WyrdError
 from langgraph_wyrd.hooks import Fire as Fire
 from langgraph_wyrd.hooks import afire, fire
+from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.storage.scripts import Script
 
 if TYPE_CHECKING:
@@ -33,10 +34,13 @@ if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.writing import Writing
     from langgraph_wyrd.codec.values import Codec
     from langgraph_wyrd.hooks import Hooks
+    from langgraph_wyrd.recovery import mend
     from langgraph_wyrd.storage.access import Access
     from langgraph_wyrd.storage.engine import Engine
 
     P = ParamSpec("P")
+else:  # most processes never meet damage
+    mend = lazy("recovery.mend")
 
 
 S = TypeVar("S")
@@ -88,7 +92,7 @@ async def arun(made: Operation[T]) -> T:
 async def _answered(call: Callable[[Any], Awaitable[Any]], wait: Wait) -> Any:
     """The result of what an operation waits for."""
     if isinstance(wait, Read | Write):
-        return await drive(_healed(wait), call)
+        return await drive(_named(wait), call)
     return await call(wait)
 
 
@@ -98,6 +102,21 @@ async def _call(step: Call | Fire) -> Any:
 
 def _acall(step: Call | Fire) -> Awaitable[Any]:
     return afire(step.hooks, *step.happenings) if isinstance(step, Fire) else step.asynchronous()
+
+
+def _named(wait: Read | Write) -> Steps[Any]:
+    """Run a script. Whatever it raises where its threads are damaged beyond repair is
+    CheckpointDamaged, which names a row."""
+    try:
+        return (yield from _healed(wait))
+    except Exception as error:
+        if isinstance(error, WyrdError) or not is_damage(error):
+            raise
+        script = partial(mend.damaged, wait.engine.driver.dialect, wait.threads)
+        damage = yield job(wait.engine, "read", script)
+        if not damage:
+            raise
+        raise CheckpointDamaged(damage) from error
 
 
 def _healed(wait: Read | Write) -> Steps[Any]:

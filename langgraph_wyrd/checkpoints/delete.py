@@ -36,7 +36,7 @@ from langgraph_wyrd.state.model import OpenLoop, WorkingState
 from langgraph_wyrd.state.pending import ANSWERED
 from langgraph_wyrd.storage.keys import LOOKED_UP, found_by
 from langgraph_wyrd.storage.names import given, stored
-from langgraph_wyrd.storage.rows import delete, fetch, now, replace_row, summed
+from langgraph_wyrd.storage.rows import delete, fetch, now, replace_row, summed, unsound
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
@@ -82,7 +82,6 @@ _RUNS = (
     "SELECT DISTINCT t.thread_id FROM wyrd_checkpoints c JOIN wyrd_threads t ON t.key = c.thread "
     "WHERE c.run_id = ?"
 )
-_LABELS = "SELECT checkpoint, automatic FROM wyrd_labels WHERE thread = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,9 +236,15 @@ def labelled(
     thread: Thread, every: Sequence[Light], *, automatic: bool = True
 ) -> Script[list[Light]]:
     """The checkpoints with a label, and the newest before each of the subgraphs that remember."""
-    rows = yield Query(_LABELS, (thread.key,))
+    rows = yield from fetch(LABELS, thread=thread.key)
+    for row in rows:
+        if unsound(LABELS, row):
+            raise CheckpointDamaged(
+                f"label {given(str(row.name))!r} is damaged, and which checkpoint it keeps is "
+                "unknown: `unlabel` takes it away"
+            )
     found: dict[Place, Light] = {}
-    for label in sorted({row[0] for row in rows if automatic or not row[1]}):
+    for label in sorted({row.checkpoint for row in rows if automatic or not row.automatic}):
         before: dict[str, Light] = {}
         for each in every:
             if each.ns == "" and each.id == label:

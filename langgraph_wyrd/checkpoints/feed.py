@@ -252,11 +252,13 @@ class _Row:
         self.source = source
         self.row = about.table.row._make(own)
         self.thread = self.row.thread
-        version = getattr(self.row, about.version) or 0
         self.key: Key = (number,)
+        order = [getattr(self.row, about.version) or 0, self.thread]
         if dialect == "postgres":
             self.key = (committed, *(getattr(self.row, name) for name in about.table.fed))
-        self.place = (committed, version, self.thread, source, self.key)
+        else:  # where a damaged row may hold anything
+            order = [each if type(each) is int else 0 for each in order]
+        self.place = (committed, *order, source, self.key)
 
     def events(self, codec: Codec, thread_id: str) -> list[FeedEvent]:
         """Its events; a damaged row has none that can be told."""

@@ -238,7 +238,7 @@ class _Page:
         """What is known of them, and of their parents outside of the page."""
         rows, key = self.rows, self.thread.key
         outside = {id for row in rows.values() for id in (row.parent, row.built_on)}
-        for id in sorted(id for id in outside - rows.keys() if id is not None):
+        for id in sorted(id for id in outside - rows.keys() if isinstance(id, str)):
             found, state = yield from states.load_namespace(
                 self.dialect, self.codec, self.thread, "", id, past=True, values=False
             )
@@ -311,12 +311,18 @@ def _entry(
     thread_id: str, row: Any, labels: _Groups, children: _Groups, head: bool
 ) -> HistoryEntry:
     """What a checkpoint's own columns say of it."""
-    parent, run_id = (None if id is None else given(id) for id in (row.parent, row.run_id))
+    parent, run_id, ts, source = map(_text, (row.parent, row.run_id, row.ts, row.source))
+    step = row.step if type(row.step) is int else None
     return HistoryEntry(
-        given(row.id), parent, row.ts, row.step, row.source, run_id,
+        given(row.id), parent, ts, step, source, run_id,
         tuple(labels.get(row.id, ())), tuple(children.get(row.id, ())), head,
         thread_id=given(thread_id),
     )  # fmt: skip
+
+
+def _text(held: Any) -> str | None:
+    """A text of a column; None where a damaged row holds something else there."""
+    return given(held) if isinstance(held, str) else None
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

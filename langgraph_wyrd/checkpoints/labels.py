@@ -140,12 +140,16 @@ def newest(dialect: str, codec: Codec, thread_id: str, name: str) -> Script[Labe
 
 
 def remove(dialect: str, codec: Codec, thread_id: str, name: str, at: Point) -> Script[bool]:
-    """Take a label off a point, or (None) off its newest checkpoint; whether it was there."""
+    """Take a label off a point, or (None) off its newest checkpoint; whether it was there.
+
+    One that is damaged, so that nobody knows where it stands, is taken away by its name.
+    """
     thread = yield from lock(dialect, thread_id)
     if thread is None:
         return False
     if at is None:
         rows = yield from points.labels(thread, name=name)
+        rows = rows or (yield from fetch(LABELS, thread=thread.key, name=name))
         id = rows[-1].checkpoint if rows else None
     else:
         place = yield from points.place_at(thread, at)

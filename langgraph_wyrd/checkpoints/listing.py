@@ -139,7 +139,8 @@ def also(dialect: str, asked: Asked, keys: set[Key]) -> Asked:
     """The same with threads that say the text in a message."""
     *others, (sql, params) = asked.conditions  # the last one is that of the text
     one_of = "= ANY(?)" if dialect == "postgres" else "IN (SELECT value FROM json_each(?))"
-    held = list(keys) if dialect == "postgres" else json.dumps(list(keys))
+    numbers = [key for key in keys if type(key) is int]  # a damaged row has any other
+    held = list(keys) if dialect == "postgres" else json.dumps(numbers)
     text = (f"({sql} OR i.key {one_of})", (*params, held))
     return asked._replace(conditions=[*others, text], said=frozenset(keys))
 
@@ -441,7 +442,18 @@ def _value(kind: str, name: str, held: Any, damaged: Callable[[Any], None]) -> A
         return time_of(held, damaged)
     if kind == "bool":
         return bool(held)
+    if kind == "text":
+        held = _text(held, damaged)
     return given(held) if name == "closed_in" and held is not None else held
+
+
+def _text(held: Any, damaged: Callable[[Any], None] = _damaged) -> str | None:
+    if held is None or isinstance(held, str):
+        return held
+    from langgraph_wyrd.storage.encryption import UNREADABLE
+
+    damaged(held)
+    return UNREADABLE
 
 
 def _json(held: Any, damaged: Callable[[Any], None]) -> Any:
@@ -466,8 +478,8 @@ def _thread(row: ThreadRow) -> ThreadInfo:
     return ThreadInfo(
         thread_id=given(row.thread_id),
         status=row.status,  # type: ignore[arg-type]
-        reason=LOST_REASON if row.head == LOST else row.reason or None,
-        title=row.title,
+        reason=LOST_REASON if row.head == LOST else _text(row.reason) or None,
+        title=_text(row.title),
         due=due_of(row.due),
         user_id=None if row.user_id is None else given(row.user_id),
         created_at=time_of(row.created),
@@ -476,7 +488,7 @@ def _thread(row: ThreadRow) -> ThreadInfo:
         open_loops=row.open_loops,
         open_todos=row.open_todos,
         ended_at=None if ended is None else ended.isoformat(),
-        ttl=None if row.ttl is None else timedelta(seconds=row.ttl),
+        ttl=timedelta(seconds=row.ttl) if isinstance(row.ttl, int) else None,
     )
 
 

@@ -400,10 +400,13 @@ def idle_threads(rule: Retention, limit: int) -> Script[list[str]]:
 
 
 def _is_over(updated: str | datetime, ttl: int) -> bool:
-    """Whether a thread was idle for longer than its own time."""
-    if isinstance(updated, str):
-        updated = datetime.fromisoformat(updated)
-    return (datetime.now(timezone.utc) - updated).total_seconds() > ttl
+    """Whether a thread was idle for longer than its own time; not where a damaged row tells no
+    time."""
+    try:
+        at = datetime.fromisoformat(updated) if isinstance(updated, str) else updated
+        return (datetime.now(timezone.utc) - at).total_seconds() > ttl
+    except (TypeError, ValueError):
+        return False
 
 
 def set_ttl(dialect: str, thread_id: str, seconds: int | None) -> Script[bool]:

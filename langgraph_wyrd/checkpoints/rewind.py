@@ -371,7 +371,7 @@ class Forking:
         if whole and self.given_state is None:
             return
         found = yield from paths.find(self.dialect, self.target, "", place.id, writes=False)
-        row = sound_events(found.path[0])
+        row = sound_events(checked(found.path[0]))
         _, own, tasks = events_at(self.codec, row)
         if self.given_state is not None:
             own = (*own, self.given_state)

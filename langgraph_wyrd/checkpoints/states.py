@@ -56,6 +56,11 @@ def sound_events(row: CheckpointRow) -> CheckpointRow:
     return row
 
 
+def _time(row: CheckpointRow) -> str | None:
+    """When a checkpoint was stored; None where its row is damaged, and holds no text there."""
+    return row.ts if isinstance(row.ts, str) else None
+
+
 Pendings = dict[str, dict[str, tuple[Moment, tuple[Event, ...]]]]  # by checkpoint, then by task
 
 
@@ -67,7 +72,7 @@ def overlays(
 ) -> Pendings:
     """What tasks wrote and people declared at some checkpoints of a namespace."""
     found: Pendings = {}
-    times = {row.id: (given(row.id), given(row.ns), row.ts) for row in rows}
+    times = {row.id: (given(row.id), given(row.ns), _time(row)) for row in rows}
     for write in said:
         if write.checkpoint in times:
             if unsound(WRITES, write):
@@ -87,7 +92,7 @@ def events_at(
     codec: Codec, row: CheckpointRow
 ) -> tuple[Moment, tuple[Event, ...], list[tuple[Moment, tuple[Event, ...]]]]:
     """When a checkpoint was stored, its own events, and those of its early tasks."""
-    at = Moment(given(row.id), given(row.ns), row.ts)
+    at = Moment(given(row.id), given(row.ns), _time(row))
     return at, *working.unpack_events(codec.opened(CHECKPOINTS, row, "events"), at)
 
 

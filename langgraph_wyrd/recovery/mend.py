@@ -172,6 +172,29 @@ def fits(table: tables.Table, column: tables.Column, value: Any) -> bool:
     return column.name not in table.checks or value in table.checks[column.name]
 
 
+def damaged(dialect: str, thread_ids: Collection[str]) -> Script[str]:
+    """What is damaged or missing of threads, in words; empty: nothing."""
+    for thread_id in thread_ids:
+        opened = yield from locked(dialect, thread_id, lock=False)
+        if opened is None:
+            continue
+        place, found = opened
+        rows = [(fix.table, fix.old or fix.new) for fix in found.fixes] + found.broken
+        for table in tables.TABLES.values():
+            if table.sums and table not in RECOVERED and "thread" in table.names:
+                held = yield from fetch(table, thread=place.key)
+                rows += [(table, row) for row in held if unsound(table, row)]
+        places = [(table.name, map(str, key_of(table, row)[1:])) for table, row in rows]
+        said = [f"{name} {', '.join(parts)}" for name, parts in places]
+        if found.absent:
+            said.append(absent(found))
+        if said:
+            more = f" and {len(said) - 1} more" if len(said) > 1 else ""
+            what = given(said[0]) + more
+            return f"thread {given(thread_id)!r} is damaged ({what}): verify() tells more"
+    return ""
+
+
 def _user(found: Recovered) -> str | None:
     """Whose thread it is, as its checkpoints' metadata say."""
     for row in sorted(found.sound[tables.CHECKPOINTS], key=lambda each: each.id):
@@ -222,8 +245,9 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
     """Restore what can be; give up what can't, so that the thread can be written again.
 
     The writes of a task of which one is damaged go (it runs again), but for answers. Where they are
-    missing that is said once. A checkpoint whose events are damaged loses them. What else is
-    damaged or missing stays so, and is known by its tag: it is found again.
+    missing that is said once. A checkpoint whose events are damaged loses them. Damaged rows of the
+    journal go. What else is damaged or missing stays so. What is lost is known by its tag: it is
+    found again.
     """
     opened = yield from locked(dialect, thread_id, codec)
     if opened is None:
@@ -237,7 +261,8 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
         at = places.get(each & 0xFFFFFFFF)
         ns, id = ("", "") if at is None else (at.ns, at.id)
         heals.append(Heal("left_out", ns, id, "", "what a task wrote is missing: it runs again"))
-    if any(each & 0xFFFFFFFF == 0 for each in found.absent):
+    says_less = any(each & 0xFFFFFFFF == 0 for each in found.absent)
+    if says_less:
         heals.append(Heal("left_out", "", "", "", "what somebody declared is missing"))
     again: set[tuple[str, str, str]] = set()
     for table, row in found.broken:
@@ -250,15 +275,23 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
             again.add((row.ns, row.checkpoint, row.task))
             what = f"what task {row.task} wrote is damaged: it runs again"
             heals.append(Heal.of("left_out", row.ns, row.checkpoint, row.task, what))
-        elif table is tables.CHECKPOINTS and unsound(table, row) == ("events_sum",):
-            lost.discard(own)
-            fixed = without_events(row)
+        elif table is tables.CHECKPOINTS and "events_sum" in unsound(table, row):
+            fixed, says_less = without_events(row), True
             yield found.stored.removed(table, row)
             yield Command(insert(table), [fixed])
-            heals.append(Heal("left_out", row.ns, row.id, "events", "what it said is damaged"))
-            found.sound[table].append(fixed)
+            heals.append(Heal.of("left_out", row.ns, row.id, "events", "what it said is damaged"))
+            if unsound(table, fixed):  # its values are damaged as well
+                lost.add(own)
+            else:
+                lost.discard(own)
+                found.sound[table].append(fixed)
         else:
             lost.add(own)
+            if table is tables.JOURNAL:
+                says_less = True
+                yield found.stored.removed(table, row)
+                what = f"what somebody declared is damaged: {row.item}"
+                heals.append(Heal.of("left_out", "", "", "", what))
     moved = yield from _move_head(found)
     heals += moved
     for row in [*found.sound[tables.WRITES]]:
@@ -266,7 +299,7 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
             found.sound[tables.WRITES].remove(row)
             yield Command(delete(tables.WRITES, *tables.WRITES.key), [key_of(tables.WRITES, row)])
     yield from group_anew(found, lost)
-    if moved:
+    if moved or says_less:
         thread = yield from thread_row(dialect, thread_id)
         with suppress(KeyMissing, CheckpointDamaged):
             yield from states.show_again(dialect, codec, thread)

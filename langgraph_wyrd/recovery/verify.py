@@ -185,7 +185,11 @@ def _threads(thread_id: str | None) -> Script[list[str]]:
             "SELECT thread_id, key FROM wyrd_threads WHERE thread_id = ?", (thread_id,)
         )
         sound = yield from fetch(tables.PARITY, name=thread_id)
-    names = {each.thread: each.name or "" for each in sound if not unsound(tables.PARITY, each)}
+    names = {
+        each.thread: each.name
+        for each in sound
+        if isinstance(each.name, str) and not unsound(tables.PARITY, each)
+    }
     own = {row[0] for row in rows if isinstance(row[0], str) and row[1] not in names}
     return sorted(own | set(names.values()))
 
