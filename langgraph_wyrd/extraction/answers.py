@@ -100,7 +100,7 @@ class Answers(Requests):
                 if turn.informs and len(asides) < len(self.requests):
                     self._settle(self.requests, "answered", source, "replies", asides)
                 return
-        works = turn.progress == "begins"
+        works = turn.progress == "begins" and not turn.choice
         if turn.progress == "does":  # or says how it does things, if that was asked
             works = not self.requests or not all(asking.is_question(e.text) for e in self.requests)
             works = works and not turn.done

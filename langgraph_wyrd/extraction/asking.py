@@ -219,6 +219,7 @@ def is_needless(text: str) -> bool:
 _CANCELS = late(
     r"\b(?:cancel|stornier|annul|cancela|cancele|disdi|annuleer)\w* (?:it|them|sie|es|ihn|la|"
     r"le|lo|het|ze)\b"
+    r"|\b(?:don't|dont|do not) want (?:it|them|this|that) any ?more\b"
     r"|\b(?:cancel|annul|disdi)\w*l[aoe]s?\b|\bannulez?-l[ae]s?\b|取消(?:吧|它|掉)|キャンセルして"
 )
 

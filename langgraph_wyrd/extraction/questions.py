@@ -40,6 +40,8 @@ _COURTESY = start(  # offers more of everything, wants no answer
     r"(?: again| more| further| today| now| out)*\W*$",
     r"(?:and )?(?:what|how|who) else",
     rf"(?:how|what)(?: else| more)? (?:can|could|may|might) (?:i|we) {_SERVES}",
+    r"(?:is|was) there (?:any|some)thing (?:specific|particular|in particular|special)",
+    r"(?:need|want) (?:any )?(?:help|assistance) with (?:any|some)thing",
     r"how are you|what's up|what brings you",
     r"(?:does|did|do|has) (?:that|this|it) (?:help|answer|solve|resolve|clear|cover|fix)",
     r"(?:is|was) (?:that|this|it) (?:what you (?:were|wanted|needed|had)|all|everything)",

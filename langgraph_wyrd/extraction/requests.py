@@ -182,6 +182,8 @@ class Requests(Owed):
             surely = len(heard.line) > _PLEASE or asking.is_offer(heard.asked)
         if said.redirect and surely and not (heard.waited and said.agrees):
             return True
+        if said.denies and said.wish and not heard.waited:  # "no, use last year's"
+            return True
         if not (heard.waited and said.agrees):
             return False
         if heard.form == "instead":  # a yes that says anew what is wanted

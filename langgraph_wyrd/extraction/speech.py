@@ -114,6 +114,7 @@ def turn(text: str) -> Turn:
         )
         goes_on = goes_on and not _awaits(said[-1], tables)
     listed = _mixed(words) if last_mark >= 0 and "\n" in words else frozenset()
+    before = 0  # lines before that question
     under = False  # a line that offers what is listed below it
     for place, sentence in enumerate(said):
         if under:
@@ -129,6 +130,8 @@ def turn(text: str) -> Turn:
         if place < len(said) - _LAST and sentence[-1] not in MARKS:
             lines.append(line)  # so far from the end a demand is no question
             continue
+        if place == chosen:
+            before = len(lines)
         form = _form(sentence, line, tables)
         if form == "tells" and place + 1 == len(said) and _is_bare(words, sentence):
             form = _bare_form(line, tables)
@@ -165,7 +168,8 @@ def turn(text: str) -> Turn:
         asks.append(said[-1])  # "I'll start once you confirm"
     long = coded or len(text) > _LONG or "\n\n" in text.strip() or len(_ITEM.findall(text)) > 2
     if asks or proposes:
-        informs = any(beyond_nods(each, line) for line in lines for each in tables[:1])
+        told_before = lines if chosen < 0 else lines[:before]  # not the choices
+        informs = any(beyond_nods(each, line) for line in told_before for each in tables[:1])
         form = "asks" if asks else "proposes"
         text = " ".join((*asks, *proposes))
         return Turn(form, text, informs=informs, long=long)
@@ -181,7 +185,11 @@ def turn(text: str) -> Turn:
             progress = "does"
     if offers:
         done = "✅" in words or any(each.DONE.search(line) for line in lines for each in tables)
-        done = done and not _STILL.search(lines[-1] + "\n" + lowered(offers[0], tables))
+        done = (
+            bool(lines)
+            and done
+            and not _STILL.search(lines[-1] + "\n" + lowered(offers[0], tables))
+        )
         more = (*offers, *eased)
         also = any(each.ALSO.search(lowered(offer, tables)) for offer in more for each in tables)
         choice = under or any(
@@ -420,7 +428,9 @@ def _form_in_english(sentence: str, line: str, marked: bool) -> Form:
         return form
     if ENGLISH.COURTESY.search(line):
         return "courtesy"
-    return "asks" if ENGLISH.DEMANDS.search(line) else "tells"
+    _, please, clause = line.partition(", please ")  # "to start, please send the form"
+    demands = ENGLISH.DEMANDS.search(f"please {clause}" if please else line)
+    return "asks" if demands else "tells"
 
 
 def _after_nod(tables: Tables, line: str) -> str:
@@ -485,7 +495,8 @@ def _awaits(sentence: str, tables: tuple[Tables, ...]) -> bool:
 
 _TERMS = ("nce you", "hen you", "soon as you", "fter you", "f you confirm", "f you approve")
 _UPON_YOU = late(  # what the person has to do before the agent goes on
-    r"(?:\b(?:once|as soon as|after)|(?:^|, )when) you\b"
+    r"\b(?:contact|reach out|call us|get in touch)\b.*\b(?:we|i)(?:'ll| will)\b|(?:\b(?:once|as "
+    r"soon as|after)|(?:^|, )when) you\b"
     r"(?! (?:have (?:any|more)|need|want|like|run into))"
     r"|\bwhen you(?:'re|'ve| are| have)? (?:ready|confirm|repl|send|approve|done|give|tell|decide)"
     r"|\bif you (?:confirm|approve)|\bsi (?:vous|tu) (?:confirm|valid|approuv)|\bsi (?:me "

@@ -17,7 +17,7 @@ COURTESY = (
     r"^(?:war|ist) (?:das|es)(?: dann| schon)* alles\b",
     r"^(?:ist|sind|hat sich) (?:ihre?|deine?|das) .*\b(?:geklart|gelost|beantwortet|erledigt)\W*$",
     r"^(?:hilft|reicht|beantwortet) (?:dir |ihnen |euch )?(?:das|dies)\b",
-    r"\b(?:irgend)?etwas ander(?:es|em)\b",
+    r"^(?!wollten |mochten ).*\b(?:irgend)?etwas ander(?:es|em)\b",
     r"^(?!was|welche|wann|wo)(?:\w+ )*besser(?: so)?\W*$",
 )
 OFFERS = (
@@ -48,7 +48,8 @@ DEMANDS = (
     r" aber| jetzt| dann)*(?:\W*:| (?:ihre?n?|deine?n?|die|den|das|eine?n?|mehr|folgende)\b)",
     r"\b(?:bitte )?(?:nennen|geben|teilen|senden|schicken|bestatigen|wahlen|laden|"
     r"beschreiben|prazisieren|erganzen|ubermitteln|tragen|entscheiden|melden|konkretisieren|"
-    r"prufen und bestatigen|verraten|sagen) sie\b(?! (?:sich|einfach bescheid))",
+    r"prufen und bestatigen|verraten|sagen) sie\b(?! (?:sich|einfach bescheid))(?!.*\b(?:ab|zuruck|"
+    r"acht|weiter)\W*$)",
     r"\b(?:ich|wir) (?:brauchen?|benotigen?|brauchte|benotigte)(?: noch| aber| dafur| dazu|"
     r" jedoch| zuerst| dann)* (?:von (?:ihnen|dir)|ihre?n?|deine?n?|die|den|das|eine?n?|"
     r"noch|folgende|mehr|zwei|drei|weitere|nur)\b",
@@ -67,6 +68,7 @@ NEEDS = (
     r"dir) .{3,80}\boder\b.{3,60}\banbieten\b"
 )
 BEGINS = (
+    r"\b(?:ich werde|werde ich|wir werden)\b(?!.*\bnicht\b)",
     r"^(?:(?:ok|okay|klar|gut|gerne?|nur|noch|ein\w*|kleine?n?|kurze?n?|bitte|ne) ?,? ?)*(?:moment|"
     r"augenblick|sekunde|minute|momentchen)\b|\b(?:moment|augenblick|etwas) geduld\b",
     r"\b(?:gib|geben sie) mir (?:\w+ ){0,2}(?:moment|minuten?|sekunden?|augenblick)\b",

@@ -21,8 +21,11 @@ COURTESY = (
     r"^(?:shout|holler|yell|ping me|tell me) if (?:something|anything)\b",
 )
 OFFERS = (
+    r"^(?:does|do) (?:that|this|it|these) make sense\b|^is (?:that|this|it|everything) clear\b",
+    r"^would (?:an?|some|more|the) .{3,60}\b(?:be (?:useful|helpful)|help)\W*$",
     r"^(?:and |or |so )?(?:would|do) you (?:also )?(?:like|want|prefer)(?: for)? me to\b",
-    r"^(?:and |or |so )?(?:would|do) you (?:also )?(?:like|want|prefer|need) (?:a|an|some|any|the|"
+    r"^(?:and |or |so )?(?:would|do) you (?:also )?(?:like|want|prefer|need) (?:a|an|one|other|"
+    r"some|any|the|"
     r"your|these|this|that|it|them|more|help|another|to)\b",
     r"^(?:want|need) (?:it|them|to|me to|more|another|any|help)\b",
     r"^(?:would|will|could) it (?:help|be (?:\w+ )?(?:helpful|useful)) (?:if|to)\b",
@@ -51,6 +54,7 @@ APPROVAL = (
     r"\b(?:shall|should) i (?:save|create|add|place|register|file|finali[sz]e) (?:this|it|that)\b",
 )
 DEMANDS = (
+    r"^please (?:also )?add (?:the|your|these|those|them|it)\b.*\bto (?:the|this) chat\b",
     r"\bi need you to \w+",
     r"^(?=.+ please$)(?!.*\b(?:moment|wait|hold on)\b)",  # "and your PIN as well please"
     r"^please (?:re-?)?(?:enter|provide|select|choose|specify|share|describe|attach|answer|pick)\b"
@@ -89,7 +93,19 @@ NEEDS = (
     r"when|whenever|as soon as) you\b"
 )
 BEGINS = (
-    r"\b(?:one|a|just a|give me a|1) (?:moment|minute|second(?! (?!please|while|to\b)\w)|sec|min|"
+    r"\b(?:i'm|i am|we're|we are|(?:team|department|colleague|specialist)s? (?:is|are))(?: \w+ly| "
+    r"now| just"
+    r"| still| also)* (?:checking|looking (?:into|at)|reviewing|investigating|working on|searching|"
+    r"verifying|processing|going through|pulling|digging)\b",
+    r"^please (?:wait|hold)\b(?! (?:for|until) you)|^allow me (?:to|a)\b|^(?:\w+,? )?will (?:check|"
+    r"look|"
+    r"get back|update|let you know)\b|\bhalfway (?:through|there)\b|\b(?:tests?|build|job|query|"
+    r"export|"
+    r"import|script|scan|analysis|search|migration|training) (?:is|are) (?:now |currently "
+    r")?running\b",
+    r"^(?!.*\b(?:your (?:order|drink)|pick(?:ed)? (?:it |them )?up)\b).*\b(?:one|a|just a|give me "
+    r"a|1) (?:moment|minute|second(?! (?!please|"
+    r"while|to\b)\w)|sec|min|"
     r"few (?:minutes|moments))\b",
     r"\bgive me (?:a |some )?(?:\w+ )?(?:couple of )?(?:sec|second|moment|min|minute|hour|"
     r"time)s?\b",
@@ -101,7 +117,8 @@ BEGINS = (
     r"(?: \w+ly| also| then| now| just| first| next| go ahead and| try to| have to| need to)* "
     r"(?!need\b|be (?:happy|glad|here|around|able)|assume|leave|stop|wait\b|not\b|never\b|always\b|"
     r"have to\b|let you decide|miss\b|see you|talk to you|stand by|stick with)\w+",
-    r"^(?:(?:sure|ok|okay|yes|still),? )?(?:checking|working|running|starting|looking|on it|"
+    r"^(?:(?:sure|ok|okay|yes|still),? )?(?:checking|working|running|starting|looking|searching|"
+    r"fetching|loading|pulling|reviewing|investigating|processing|on it|"
     r"will do)\b.{0,60}$",
     r"\b(?:transferring|connecting|forwarding|passing|routing|escalating) (?:you|this|it)\b",
     r"\b(?:it|this|that)(?:'ll| will| should| may| might)? (?:only |just )?takes? (?:\w+ ){1,4}"
@@ -112,6 +129,7 @@ BEGINS = (
     r"\b(?:is|are) still (?:running|queued|pending|going|processing|building|in progress)\b",
     r"\b(?:is|are) (?:now |currently |still )?being \w+(?:ed|t|n)\b.{0,20}$",
     r"\b(?:i|we)(?:'ve| have)? ?(?:haven't|have not|not|didn't|did not) (?:yet )?\w+\b.*\byet\b",
+    r"^(?:\w+,? )?let's (?:\w+ ){1,5}by (?:first )?\w+ing\b|^let's (?:first|now|fix|create)\b",
     r"^let's (?:(?:start|begin) (?:by|with)\b|see|look|check|have a look|find out)\b",
     r"\byou(?:'ll| will) hear (?:back )?from (?:us|me)\b",
     r"^@?[\w-]*(?:agent|bot|assistant|expert|analyst|coder|writer|reviewer|planner|"
@@ -168,7 +186,8 @@ NODS = (
     r"i understand|makes sense|sounds? (?:good|great|fine|perfect)|looks? (?:good|great|fine|"
     r"perfect)|lgtm|that works|works for me|wow|oh|ah|hm+|well|so|and|but|then|now|all|very|much|"
     r"it|that|this|is|was|that's|helpful|interesting|noted|agreed|true|fair enough|never better|"
-    r"haha|lol|take your time|(?:that|this) (?:was|is) (?:quick|fast|easy|fun)|(?:it|that|this)'s "
+    r"haha|lol|take your time|(?:please )?hurry(?: up)?|asap|it's there|good to hear|(?:that|this) "
+    r"(?:was|is) (?:quick|fast|easy|fun)|(?:it|that|this)'s "
     r"working|(?:i'm|i am) (?:happy|satisfied|pleased)(?: with (?:it|that|this))?|(?:that|this|"
     r"it)(?: just| has)? (?:fixed|worked|did|solved|works|helped|helps)|"
     r"welcome|you too|same|love it|will do|let me know|no rush|i'll wait|waiting|(?:good|nice|"
@@ -196,7 +215,8 @@ FAREWELL = (
     r"see (?:you|ya)\b[^;\u3001\uff0c]*",
     r"take care\b[^;\u3001\uff0c]*",
     r"have a (?:good|nice|great|lovely|wonderful)\b[^;\u3001\uff0c]*",
-    r"(?:no,? |nope,? )?(?:that|this|it)(?:'s| is| was| will be|'ll be| would be)?(?: about|"
+    r"(?:no,? |nope,? )?(?:i (?:guess|think|believe) )?(?:that|this|it)(?:'s| is| was| will be|'ll "
+    r"be| would be)?(?: about|"
     r" really)? (?:all|it|everything|enough)\b.{0,50}",
     r"(?:i|we)(?:'m| am|'re| are) (?:all )?(?:good|set|done|fine)\b.{0,40}",
     r"(?:no|nope|nah|nothing|none|no more|not (?:right )?now|not for now|nothing else)",
@@ -215,7 +235,8 @@ FAREWELL = (
     r"(?:just )?(?:letting you know|fyi|for your information|heads[- ]up)\b.*",
     r"(?:please )?hold that thought",
     r"hold on(?: (?:for now))?",
-    r"let me (?:first )?(?:check|ask|talk|think|discuss)(?: (?:with|to|about) [\w ]{1,30}| first|"
+    r"let me (?:first )?(?:check|ask|talk(?! to (?:an?|the|your|some)\b)|think|discuss)(?: (?:with|"
+    r"to|about) [\w ]{1,30}| first|"
     r" it over)?",
 )
 PROCEED = (
@@ -237,11 +258,12 @@ STOP = (
     r"request)|"
     r"what i said|working|please|then|everything|i'?ll|do|it'?s|myself|for (?:now|today|"
     r"the moment)))*",
-    r"(?:i|we) (?:no longer|don't) (?:need|want) (?:it|that|this|you to)\b[^,;\u3001\uff0c]{0,40}",
+    r"(?:(?:i|we) )?(?:no longer|don't|dont) (?:need|want) (?:it|that|this|you "
+    r"to)\b[^,;\u3001\uff0c]{0,40}",
     r"(?:no,? )?(?:please )?(?:don't|do not|dont)(?: (?:do|run|send|delete|touch) (?:it|that|"
     r"them|anything))?",
     r"no need(?: anymore| any more| to\b.*)?",
-    r"don't bother\b[^,;\u3001\uff0c]{0,40}",
+    r"(?:actually |please |oh )?(?:don't|dont) bother\b[^,;\u3001\uff0c]{0,40}",
     r"(?:let's|lets|we can|we'll|we should) (?:just )?(?:leave|drop|forget|skip|stop|cancel|"
     r"scrap) (?:it|that|this|there|here|this one|that one)(?: for now)?",
     r"(?:i |we )?(?:just |already )?(?:found|solved|fixed|figured|sorted|worked) (?:it|that|"
@@ -266,8 +288,9 @@ REDIRECT = (
     r"\binstead of\b",
     r"\bchanged my mind\b",
     r"\bon second thou?ght\b",
-    r"\bi (?:actually|really) (?:need|want|meant)\b",
-    r"^(?:no\W+)*(?:(?:wait|hang on|hold on)\W+)?i (?:meant|was (?:talking about|referring to))\b",
+    r"\bi (?:actually|really) (?:need|want|meant|don't want)\b",
+    r"^(?:no\W+)*(?:(?:wait|hang on|hold on)\W+)?(?:sorry\W+)?i (?:meant|was (?:talking about|"
+    r"referring to))\b",
     r"^(?:scratch|scrap) (?!that\b|it\b)\w+",
     r"(?<!sooner )\brather than\b",
     r"^hang on\b",
@@ -302,7 +325,8 @@ WISHES = (
     r"(?:can|could|would|will) (?:you|we|i|u)\b",
     r"(?:please|pls|plz) \w+",
     r"(?:i|we)(?:'d| would) (?:like|love|prefer|rather) (?:you )?to\b",
-    r"(?:i|we) (?:want|need) (?:you )?to\b",
+    r"(?:i|we) (?:also |just |really |still |actually )*(?:want|need) (?:you )?to\b",
+    r"i (?:actually )?(?:don't|do not) want you to\b|have (?:them|him|her|someone|somebody) \w+",
     r"(?:let's|lets) (?!see\b)\w+",
     r"(?:help|show|tell|give|explain to|send|find|get|make|write) (?:me|us)\b",
     rf"(?:{VERBS})\b (?!(?:it|them|that|one)?\W*$)",
