@@ -21,6 +21,7 @@ COURTESY = (
     r"^(?!was|welche|wann|wo)(?:\w+ )*besser(?: so)?\W*$",
 )
 OFFERS = (
+    r"^ist (?:das|es|alles) (?:so )?(?:verstandlich|klar)\b",
     r"^(?:mochten|mochtest|willst|wollen|brauchen|brauchst|benotigen|benotigst|wunschen) "
     r"(?:sie|du) (?:auch|noch|zusatzlich|das|die|den|eine?n?|ihn|es|mehr|weitere)\b.*\?$",
     r"^(?:(?:als nachstes|danach|dann|anschliessend) )?(?:kann|konnte) ich (?:auch|noch|dir auch|"
@@ -36,6 +37,7 @@ OFFERS = (
 )
 APPROVAL = (r"\b(?:trotzdem|dennoch)\b",)
 DEMANDS = (
+    r"(?:^|: )(?:und )?(?:ihre?n?|deine?n?) [\w -]{2,30},? bitte\W*$",
     r"^(?:gib|nenn|wahl|bestatig|schick|send|lad|teil|schreib|fuge?|trag|full)\w* (?:mir |uns )?"
     r"bitte (?:noch )?(?:dein|den|die|das|ein)\w*\b(?!.*\b(?:wenn|falls)\b)",
     r"\b(?:brauchte|brauche|benotige|benotigen|brauchten|brauchen) (?:ich|wir) (?:\w+ ){0,3}"
@@ -68,6 +70,11 @@ NEEDS = (
     r"dir) .{3,80}\boder\b.{3,60}\banbieten\b"
 )
 BEGINS = (
+    r"\b(?:ich|wir) (?:prufen?|klaren?|fragen?|bearbeiten?|untersuchen?|recherchieren?) |\bmelde "
+    r"(?:ich )?"
+    r"mich\b(?! (?:nicht|nur))|\b(?:pruft|klart|bearbeitet|untersucht) (?:das|es|den|die|ihr\w*)\b",
+    r"\bals nachstes (?:kommt|folgt)\b|\bich (?:behebe|korrigiere|repariere) (?:sie|es|das|die|"
+    r"den)\b",
     r"\b(?:ich werde|werde ich|wir werden)\b(?!.*\bnicht\b)",
     r"^(?:(?:ok|okay|klar|gut|gerne?|nur|noch|ein\w*|kleine?n?|kurze?n?|bitte|ne) ?,? ?)*(?:moment|"
     r"augenblick|sekunde|minute|momentchen)\b|\b(?:moment|augenblick|etwas) geduld\b",
@@ -184,7 +191,9 @@ STOP = (
     r" das| bitte)* ab|hor(?:en sie)? auf|aufhoren|lass(?:en sie)? (?:es|das|gut sein|mal|"
     r"gut)(?: sein| bleiben)?|vergiss(?: es| das)?|vergessen sie(?: es| das)?|"
     r"stornieren)(?: bitte| einfach| mal| doch| ruhig| alles| damit| jetzt| sein| gut)*",
-    r"lass|hor(?:en sie)? bitte auf|(?:du kannst|sie konnen) aufhoren|(?:das |es )?hat sich "
+    r"lass|lass (?:es|das) erst ?mal|(?:ach |dann )?doch nicht|(?:das )?brauchs?t? ?(?:du|ich)? "
+    r"?nicht mehr|"
+    r"hor(?:en sie)? bitte auf|(?:du kannst|sie konnen) aufhoren|(?:das |es )?hat sich "
     r"(?:schon |inzwischen |damit )?erledigt|nicht mehr (?:notig|notwendig|relevant)|kein interesse"
     r"(?: mehr)?|(?:ich|wir) (?:mochte|mochten|will|wollen) (?:\w+ ){0,3}nicht mehr(?: \w+){0,2}",
     r"ich hab(?:e|s|'s)? (?:es )?mir (?:es )?anders uberlegt|(?:schon gut )?(?:ich )?habs? "

@@ -186,7 +186,8 @@ NODS = (
     r"i understand|makes sense|sounds? (?:good|great|fine|perfect)|looks? (?:good|great|fine|"
     r"perfect)|lgtm|that works|works for me|wow|oh|ah|hm+|well|so|and|but|then|now|all|very|much|"
     r"it|that|this|is|was|that's|helpful|interesting|noted|agreed|true|fair enough|never better|"
-    r"haha|lol|take your time|(?:please )?hurry(?: up)?|asap|it's there|good to hear|(?:that|this) "
+    r"haha|lol|(?:that |this |it )?(?:seems|sounds) (?:ideal|perfect)|take your time|(?:please "
+    r")?hurry(?: up)?|asap|it's there|good to hear|(?:that|this) "
     r"(?:was|is) (?:quick|fast|easy|fun)|(?:it|that|this)'s "
     r"working|(?:i'm|i am) (?:happy|satisfied|pleased)(?: with (?:it|that|this))?|(?:that|this|"
     r"it)(?: just| has)? (?:fixed|worked|did|solved|works|helped|helps)|"
@@ -196,7 +197,8 @@ NODS = (
     r"them)(?: out)?(?: (?:tonight|tomorrow|later|today|now|soon|this \w+|on \w+day))?|"
     r"good to know|fine by me|gotcha|works(?: now| again| fine| great)?|(?:sounds?|looks?|"
     r"seems?) (?:right|like a plan|amazing|wonderful|excellent|lovely|nice|cool|awesome)|"
-    r"you(?:'re| are) (?:a |an |the )?(?:lifesaver|legend|star|best|genius|hero|angel|great|"
+    r"you(?:'re| are| have been|'ve been) (?:a |an |the |such |so |very |really )*(?:helpful|help|"
+    r"kind|correct|right|lifesaver|legend|star|best|genius|hero|angel|great|"
     r"awesome|amazing|wonderful)"
 )
 YES = (
@@ -215,7 +217,8 @@ FAREWELL = (
     r"see (?:you|ya)\b[^;\u3001\uff0c]*",
     r"take care\b[^;\u3001\uff0c]*",
     r"have a (?:good|nice|great|lovely|wonderful)\b[^;\u3001\uff0c]*",
-    r"(?:no,? |nope,? )?(?:i (?:guess|think|believe) )?(?:that|this|it)(?:'s| is| was| will be|'ll "
+    r"(?:no,? |nope,? )?(?:i (?:guess|think|believe) )?(?:that|this|it)(?:'s| is| was|(?:'s)? will "
+    r"be|'ll "
     r"be| would be)?(?: about|"
     r" really)? (?:all|it|everything|enough)\b.{0,50}",
     r"(?:i|we)(?:'m| am|'re| are) (?:all )?(?:good|set|done|fine)\b.{0,40}",

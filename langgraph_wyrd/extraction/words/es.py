@@ -20,6 +20,7 @@ COURTESY = (
     r"\b(?:te|le) (?:sirve|ayuda|queda claro)\W*$",
 )
 OFFERS = (
+    r"^(?:queda|esta|quedo) claro\b",
     r"^(?:y |o )?(?:quieres?|deseas?|necesitas?|te gustaria|le gustaria)(?: tambien)? (?:tambien|"
     r"un|una|el|la|los|las|algun|mas|\w+r(?:lo|la|los|las|me|te|le)?)\b.*\?$",
     r"^(?:(?:te|le|se|me|lo|la|los|las) )*(?!necesito|requiero|tengo|puedo|quiero|solo|pero|como|"
@@ -40,6 +41,9 @@ OFFERS = (
 )
 APPROVAL = (r"^puedo (?!ayudar|tambien|pregunt|saber)\w+",)
 DEMANDS = (
+    r"\b(?:sub[ae]|adjunt[ae]|envi[ae]) (?:un|una|el|la|los|las|su|tu)\b.*\bpor favor\W*$|(?:^|: "
+    r")(?:y )?"
+    r"(?:su|tu) [\w -]{2,30},? por favor\W*$",
     r"^(?:indi(?:ca|que)|ingres[ae]|escrib[ae]|confirm[ae]|envi[ae]|proporcion[ae]) por favor\b|"
     r"^(?:quedo |estoy )?(?:a la espera de|espero|esperando) (?:su|tu|la)\b|\by (?:mand|envi|peg|"
     r"pas|"
@@ -64,6 +68,11 @@ DEMANDS = (
 )
 NEEDS = r"^(?!si ).*\b(?:puedo|podria) ofrecer(?:le|te)\b.{3,80}\bo\b"
 BEGINS = (
+    r"\b(?:equipo|departamento|companero|especialista) (?:ya )?(?:lo |la |le )?esta \w+ndo\b|"
+    r"\b(?:le|te) "
+    r"respondo en cuanto\b|\b(?:primero|ahora) (?:leo|adapto|hago|paso)\b|\bsiguen? (?:corriendo|"
+    r"en "
+    r"marcha)\b|, (?:ahora )?sigo con\b",
     r"^(?:\w+,? )?(?:yo )?(?:me encargo|trabajo en (?:ello|eso))\b|\blo hago(?: ya| ahora| hoy| "
     r"esta "
     r"\w+| enseguida)*\W*$|^(?:un|dos|unos) (?:segund|minut|moment)\w+\b",
@@ -163,7 +172,8 @@ STOP = (
     r"cancela|cancelalo|cancelelo|cancele|aborta|"
     r"olvidalo|olvidelo|olvida|dejalo|dejelo|deja|basta)(?: eso| todo| ya| por favor| asi|"
     r" esto| la tarea| ahora| ahi)*",
-    r"ya no (?:hace falta|es necesari[oa]|l[oa] necesito|me interesa|quiero \w+(?: \w+){0,2})|"
+    r"mejor no|ya no (?:hace falta|es necesari[oa]|l[oa] necesito|me interesa|quiero \w+(?: "
+    r"\w+){0,2})|"
     r"(?:ya )?"
     r"esta (?:resuelto|solucionado|arreglado)|puedes? parar|(?:he cambiado|cambie) de (?:opinion|"
     r"idea)",

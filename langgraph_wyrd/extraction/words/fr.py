@@ -16,6 +16,7 @@ COURTESY = (
     r"\bdi(?:s|tes)-moi si (?:quelque chose|un point|besoin)\b",
 )
 OFFERS = (
+    r"^(?:c'est|est-ce) clair\b|^(?:tu en veux|vous en voulez|en veux-tu|en voulez-vous)\b",
     r"^(?:et |ou )?(?:voulez-vous|veux-tu|souhaitez-vous|souhaites-tu|aimeriez-vous|aimerais-tu|"
     r"tu veux|vous voulez|avez-vous|as-tu|desirez-vous)(?: aussi| egalement| encore)* (?:besoin d|"
     r"une? |des |les? |la |l'|plus |\w+(?:er|ir|re|oir)\b).*\?$",
@@ -32,6 +33,9 @@ OFFERS = (
 )
 APPROVAL = (r"^(?:puis-je|je peux|est-ce que je peux) (?!aider|aussi|egalement|savoir|avoir)\w+",)
 DEMANDS = (
+    r"\bmerci d'(?:envoyer|indiquer|ajouter|attacher)|(?:^|: )(?:et )?(?:votre|ton|ta|vos) [\w' "
+    r"-]{2,30},? "
+    r"s'il (?:vous|te) plait\W*$",
     r"\bs'il (?:vous|te) plait,? (?:entre|indique|saisis|choisis|confirme|envoie|envoye|fournis|"
     r"precise|donne|donnez)\w*\b(?!.*\bsi\b)",
     r"\b(?:veuillez|merci de|priere de)\b(?! (?:votre|pour|patienter|noter|ne pas|conserver|garder|"
@@ -57,6 +61,9 @@ DEMANDS = (
 )
 NEEDS = r"\bpeux (?:vous |te )proposer\b.{3,80}\bou\b"
 BEGINS = (
+    r"\bnous (?:etudions|analysons|consultons)\b|\bj'adapte\b|\bje me penche\b|\bje (?:les|la|le) "
+    r"(?:corrige|"
+    r"repare)\b|\b(?:equipe|service|collegue) (?:verifie|regarde|etudie|s'en occupe)\b",
     r"^(?:(?:ok|d'accord|bien|un|une|deux|quelques|juste|encore|petite?|veuillez|merci de|"
     r"patienter|"
     r"s'il vous plait),? )*(?:instant|moment|seconde|minute)s?\b|\bpatienter\b|\bne quittez pas\b",
@@ -167,7 +174,8 @@ STOP = (
     r"vous) plait| svp| stp| la tache| maintenant| tomber| de suite)*",
     r"(?:non,? )?(?:surtout pas|ne (?:le |la |les |l'|l)?(?:fai\w+|touche|"
     r"envoie|lance|change|supprime|modifie|publie|commence|pousse)[szr]? (?:pas|rien))",
-    r"(?:c'est|tout est|ca s'est)(?: deja)? (?:regle|resolu|arrange)(?: tout seul)?|je n'en ai "
+    r"finalement non|(?:c'est|tout est|ca s'est)(?: deja)? (?:regle|resolu|arrange)(?: tout seul)?|"
+    r"je n'en ai "
     r"plus "
     r"besoin|ce n'est plus (?:necessaire|la peine|utile)|(?:ca|cela) ne m'interesse plus|(?:tu "
     r"peux|"
@@ -191,7 +199,8 @@ VERBS = (
     r"construi|converti|copie|corrige|cree|deploie|deplace|developpe|dessine|documente|donne|ecri|"
     r"ecrive|efface|enleve|enregistre|envoie|envoye|essaie|essaye|execute|explique|exporte|extrai|"
     r"fai|faite|ferme|genere|implemente|importe|imprime|installe|integre|li|lance|loue|met|mette|"
-    r"modifie|montre|nettoie|nettoye|optimise|organise|ouvre|passe|planifie|prepare|propose|publie|"
+    r"modifie|montre|nettoie|nettoye|optimise|organise|ouvre|passe|planifie|prepare|prend|propose|"
+    r"publie|"
     r"rajoute|rappelle|redige|redui|refai|refactorise|reformule|regarde|relance|remplace|renomme|"
     r"repare|repond|reserve|resume|retire|reecri|sauvegarde|simplifie|supprime|tradui|transforme|"
     r"trie|trouve|utilise|valide|verifie"
