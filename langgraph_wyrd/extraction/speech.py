@@ -272,7 +272,7 @@ def _leaves(last: str, tables: tuple[Tables, ...], short: bool, courtesy: bool) 
     if last[-1] in MARKS or (tables == _IN_ENGLISH and not courtesy and " or " not in last):
         return False
     line = lowered(last, tables)
-    if short and len(tables) == 1 and tables[0].OR.search(line):
+    if short and len(tables) == 1 and " x " not in line and tables[0].OR.search(line):
         # "on Thursday at nine or on Friday at noon"
         return tables[0].COURTESY.search(line) is None
     return (

@@ -70,7 +70,7 @@ NEEDS = (
 BEGINS = (
     r"\b(?:een|een ogenblik|ogenblikje|even|1) (?:moment(?:je)?|geduld|ogenblik|minuut|seconde|"
     r"wachten)\b|^(?:moment(?:je)?|ogenblik(?:je)?)\W*(?:$|alstublieft|graag)",
-    r"\b(?:ik|we|wij) (?:ga|gaan|zal|zullen) (?!graag)\w+",
+    r"\b(?:ik|we|wij) (?:ga|gaan|zal|zullen) (?!graag|om \d|open|dicht|uit van)\w+",
     r"\b(?:ik|we) (?:kijk|check|controleer|zoek|bekijk|onderzoek|begin|start|haal|lees|analyseer|"
     r"verbind|vraag|stuur|maak|voer|regel|neem|geef|pak|pas|los|bereken|schrijf|test|draag|"
     r"probeer|werk)\w{0,2}\b(?! (?:je|u) graag)",

@@ -141,6 +141,9 @@ DONE = (
     r"\b(?:adicionei|criei|corrigi|atualizei|removi|enviei|implementei|cancelei|reservei|"
     r"fiz|alterei|gerei|escrevi|encontrei)\b",
     r"✅|✔",
+    r"\b(?!\w+(?:arei|erei|irei)\b|(?:sei|gostei|pensei|notei|achei|olhei|verifiquei|analisei|"
+    r"comecei|reparei|tentei|fiquei|precisei|encontrei|cheguei)\b)\w{3,}ei\b|\b(?:corrigi|"
+    r"inclui|reescrevi|movi|resolvi|abri|inseri|converti|traduzi)\b",
 )
 ALSO = r"\b(?:tambem|alem disso|adicional|adicionalmente|outr[ao]s?|ainda|depois|em seguida)\b"
 NODS = (
