@@ -34,7 +34,7 @@ from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, SNAPSHOTS
 
 if TYPE_CHECKING:
-    from langgraph_wyrd.checkpoints.writing import Writing
+    from langgraph_wyrd.checkpoints.way import Way
 
 _CHILDREN = "SELECT ns, id FROM wyrd_checkpoints WHERE thread = ? AND built_on = ? AND ns = ?"
 
@@ -42,9 +42,9 @@ _CHILDREN = "SELECT ns, id FROM wyrd_checkpoints WHERE thread = ? AND built_on =
 # ---- a checkpoint that is put again
 
 
-def replaced(writing: Writing, codec: Codec, wanted: put.Put) -> Script[None]:
+def replaced(way: Way, codec: Codec, wanted: put.Put) -> Script[None]:
     """Store a checkpoint in the place of the one that has its id; its children stay as they are."""
-    dialect, reader = writing._dialect, writing._reader
+    dialect, reader = way._dialect, way._reader
     thread = yield from lock(dialect, wanted.thread_id)
     if thread is None:
         raise too_late(wanted.thread_id)
@@ -84,12 +84,12 @@ def _made_whole(codec: Codec, found: path.Found) -> Script[None]:
 # ---- task writes at an older checkpoint
 
 
-def loaded(writing: Writing, codec: Codec, wanted: PutWrites) -> Script[None]:
+def loaded(way: Way, codec: Codec, wanted: PutWrites) -> Script[None]:
     """Have the cache know the thread's working state as of its head."""
-    dialect = writing._dialect
+    dialect = way._dialect
     thread = yield from thread_row(dialect, wanted.thread_id)
     yield from states.load_thread(dialect, codec, thread, ahead=True)
-    slot = writing._cache.slot(wanted.thread_id)
+    slot = way._cache.slot(wanted.thread_id)
     with slot.lock:
         held = slot.thread
         if held is None or held.version <= thread.version:
@@ -101,12 +101,12 @@ def loaded(writing: Writing, codec: Codec, wanted: PutWrites) -> Script[None]:
                     if space.known and here is not None and here.checkpoint == space.checkpoint:
                         space.state = here.state
                         thread.spaces[ns] = space
-            writing._cache.keep(wanted.thread_id, slot, thread)
+            way._cache.keep(wanted.thread_id, slot, thread)
 
 
-def stored(writing: Writing, codec: Codec, wanted: PutWrites, payload: bytes) -> Script[None]:
+def stored(way: Way, codec: Codec, wanted: PutWrites, payload: bytes) -> Script[None]:
     """Store writes of a checkpoint that is history by now; the tables show history too."""
-    dialect, reader = writing._dialect, writing._reader
+    dialect, reader = way._dialect, way._reader
     thread = yield from lock(dialect, wanted.thread_id, whole=False)
     if thread is None:
         raise too_late(wanted.thread_id)
@@ -146,7 +146,7 @@ class Once(NamedTuple):
     after: WorkingState
 
 
-def answered(writing: Writing, codec: Codec, calls: Sequence[PutWrites]) -> Script[Once | None]:
+def answered(way: Way, codec: Codec, calls: Sequence[PutWrites]) -> Script[Once | None]:
     """Store calls of `put_writes` in one transaction, the first of which is at the thread's head:
     an answer, and the note of who gave it.
 
@@ -155,9 +155,8 @@ def answered(writing: Writing, codec: Codec, calls: Sequence[PutWrites]) -> Scri
     one sees what the first one stored.
     """
     from langgraph_wyrd.checkpoints import points
-    from langgraph_wyrd.checkpoints.writing import packed_writes
 
-    dialect, first = writing._dialect, calls[0]
+    dialect, first = way._dialect, calls[0]
     thread = yield from lock(dialect, first.thread_id)
     if thread is None:
         raise too_late(first.thread_id)
@@ -167,7 +166,7 @@ def answered(writing: Writing, codec: Codec, calls: Sequence[PutWrites]) -> Scri
     before = yield from points.state_at(dialect, codec, first.thread_id, None)
     for call in calls:
         call.seq = put_writes.next_seq()
-        yield from stored(writing, codec, call, packed_writes(codec, call))
+        yield from stored(way, codec, call, put_writes.packed_writes(codec, call))
     after = yield from points.state_at(dialect, codec, first.thread_id, None)
     return Once(before, after)
 

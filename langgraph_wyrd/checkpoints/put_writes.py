@@ -12,8 +12,11 @@ from langgraph_wyrd.checkpoints import auto_labels, projection, user_values, wor
 from langgraph_wyrd.checkpoints.advance import advanced, all_known
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.working import NamespaceState, Reader, ThreadState
+from langgraph_wyrd.codec.delta import REF
+from langgraph_wyrd.codec.payload import packed
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.extraction.due import RESUME
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.extraction.due import NULL_TASK, RESUME
 from langgraph_wyrd.extraction.view import TaskWrite
 from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.storage import parity
@@ -23,6 +26,7 @@ from langgraph_wyrd.storage.scripts import Step
 from langgraph_wyrd.storage.tables import WRITES, WriteRow
 
 PUT_WRITES = insert(WRITES)
+_URGENT = frozenset(("__interrupt__", "__error__", RESUME))
 
 
 @dataclass(slots=True)
@@ -43,6 +47,16 @@ class PutWrites:
     run: Any = None  # as `Put.run`
     claimed: bool = False
     meta: Mapping[str, Any] = field(default_factory=dict)  # that of the config: run_id, agent
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether somebody may look at once: an interrupt, an error or an answer is in it."""
+        return not self.writes or not _URGENT.isdisjoint([channel for channel, _ in self.writes])
+
+    @property
+    def answers(self) -> bool:
+        """Whether it is what a person answers, as `Command(resume=…)` has it stored."""
+        return self.task == NULL_TASK and RESUME in [channel for channel, _ in self.writes]
 
 
 ALIVE = "SELECT 1 FROM wyrd_threads WHERE key = ? AND thread_id = ? AND deleted_at IS NULL"
@@ -204,3 +218,32 @@ def _shown_after(
     )
     after.state = ThreadState(now_, thread.state.early)
     return after, projection.columns(now_, thread.key, codec.sealer), steps
+
+
+def packed_writes(codec: Codec, wanted: PutWrites) -> bytes:
+    """The bytes of a call's writes: (channel, form, data) each."""
+    held: list[Any] = []
+    for at, (channel, value) in enumerate(wanted.writes):
+        if at in wanted.owned:
+            wanted.users[at] = [*codec.written(wanted.owned[at], channel)]
+            rest = () if value is None else codec.written(value, channel)
+            held.append((channel, REF, [wanted.user, *rest]))
+        else:
+            held.append((channel, *codec.written(value, channel)))
+    try:
+        return packed(held)
+    except TypeError as error:
+        raise InvalidInput(
+            f"what task {given(wanted.task)!r} wrote can't be stored: a channel's name is no plain "
+            f"text ({error})"
+        ) from error
+
+
+def begin(me: int, thread: Thread, reads: bool) -> tuple[list[Step], Thread]:
+    """The row of a thread whose first task writes before its first checkpoint is stored."""
+    after = Thread(
+        thread.key, thread.thread_id, thread.version + 1, me, None, thread.buried, {}, None
+    )
+    if reads:
+        after.state = working.ThreadState(working.visible(after))
+    return [advanced(me, thread, None, None, None)], after

@@ -6,23 +6,13 @@ compares that with the thread's row; where another writer was quicker it is plan
 
 from __future__ import annotations
 
-import random
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
-from langgraph_wyrd.checkpoints import (
-    delete,
-    leases,
-    past_writes,
-    put,
-    put_writes,
-    read,
-    working,
-)
-from langgraph_wyrd.checkpoints.advance import advanced, refuse_others
-from langgraph_wyrd.checkpoints.cache import Cache, Slot, Thread, beginning, new_writer, take_unread
+from langgraph_wyrd.checkpoints import delete, past_writes, put, put_writes, working
+from langgraph_wyrd.checkpoints.advance import refuse_others
+from langgraph_wyrd.checkpoints.cache import Slot, Thread, beginning, new_writer, take_unread
 from langgraph_wyrd.checkpoints.changes import Change
 from langgraph_wyrd.checkpoints.lookup import (
     Loaded,
@@ -35,65 +25,20 @@ from langgraph_wyrd.checkpoints.lookup import (
 from langgraph_wyrd.checkpoints.put import Put
 from langgraph_wyrd.checkpoints.put_writes import PutWrites
 from langgraph_wyrd.checkpoints.states import load_thread
-from langgraph_wyrd.checkpoints.working import Reader
-from langgraph_wyrd.codec.delta import REF
-from langgraph_wyrd.codec.payload import packed
+from langgraph_wyrd.checkpoints.way import Flow, Way
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.drive import drive, finish
-from langgraph_wyrd.errors import (
-    DatabaseBusy,
-    InvalidInput,
-    SaverClosed,
-    ThreadDeleted,
-)
-from langgraph_wyrd.extraction.due import NULL_TASK, RESUME
-from langgraph_wyrd.hooks import Fire, afire, fire
-from langgraph_wyrd.storage.engine import Engine
-from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.errors import DatabaseBusy
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.scripts import Command, Query, Script, Stale, Step
+from langgraph_wyrd.storage.scripts import Command, Script, Stale, Step
 from langgraph_wyrd.storage.worker import Job
 
 _TRIES = 40
 _TURNS = 1000  # pauses of about a millisecond that a question waits for answers before it
 _PATIENCE = 4  # tries of a checkpoint before it is read, planned and stored in one transaction
 
-Flow = Generator[Any, Any, Any]
 
-
-class Writing:
+class Writing(Way):
     """Stores checkpoints and task writes of one database."""
-
-    def __init__(self, engine: Engine, cache: Cache, reader: Reader | None = None) -> None:
-        self._engine = engine
-        self._cache = cache
-        self._reader = reader
-        # Restores damaged rows of a thread; the second time it gives up those that can't be.
-        self.heal: Callable[[Callable[..., Job], str, bool], Flow] | None = None
-
-    @property
-    def _dialect(self) -> str:
-        return self._engine.driver.dialect
-
-    # ---- the two ways to wait
-
-    def store(self, flow: Callable[..., Flow], *given: Any) -> Any:
-        """Run a flow with what it is given, waiting for each of its jobs."""
-        return finish(drive(flow(self._engine.job, *given), self._waited))
-
-    def astore(self, flow: Callable[..., Flow], *given: Any) -> Awaitable[Any]:
-        """Async version of `store`."""
-        return drive(flow(self._engine.ajob, *given), self._awaited)
-
-    async def _waited(self, job: Job | Fire) -> Any:
-        if isinstance(job, Fire):
-            return fire(job.hooks, *job.happenings)
-        return self._engine.wait(job)
-
-    def _awaited(self, job: Job | Fire) -> Awaitable[Any]:
-        if isinstance(job, Fire):
-            return afire(job.hooks, *job.happenings)
-        return self._engine.await_(job)
 
     # ---- checkpoints
 
@@ -233,13 +178,6 @@ class Writing:
         yield [Command(s.sql, [s.params]) for s in steps if not s.sql.startswith("SELECT")]
         return Change(before, after, loaded.fork)
 
-    def _locked(self, thread_id: str) -> Script[None]:
-        """Let no other writer change a thread until this transaction ends; SQLite has one at a
-        time."""
-        if self._dialect == "postgres":
-            by = found_by(self._dialect, thread_id)
-            yield Query("SELECT 1 FROM wyrd_threads WHERE key = ? FOR UPDATE", (by,))
-
     def _load(self, codec: Codec, make: Callable[..., Job], wanted: Put) -> Flow:
         """Read what a checkpoint builds on."""
         look = partial(load, self._dialect, codec, wanted, self._reader)
@@ -251,18 +189,6 @@ class Writing:
 
         slot = self._cache.slot(wanted.thread_id)
         return (yield from self._once_begun(make, slot, loaded))
-
-    def _once_begun(self, make: Callable[..., Job], slot: Slot, look: Callable[[], Flow]) -> Flow:
-        """What a look gives. While a thread's first checkpoint is on its way, one that finds that
-        the thread was deleted is repeated."""
-        while True:
-            begins = slot.beginning
-            try:
-                return (yield from look())
-            except ThreadDeleted:
-                if not begins:
-                    raise
-            yield from self._pause(make, 1)
 
     def _beginning(self, flow: Flow, wanted: Put) -> Flow:
         """Run a flow that stores a thread's first checkpoint: what its run sends with it, and would
@@ -276,102 +202,23 @@ class Writing:
             with slot.lock:
                 slot.beginning -= 1
 
-    def _read(
-        self, make: Callable[..., Job], thread_id: str, script: Callable[..., Script[Any]]
-    ) -> Flow:
-        """Run a script that reads; where it meets damage, heal that and run it again."""
-        for attempt in range(3):
-            try:
-                return (yield self._posted(make("read", partial(script, strict=attempt < 2))))
-            except Exception as error:
-                if self.heal is None or attempt == 2 or not read.is_damage(error):
-                    raise
-            yield from self.heal(make, thread_id, attempt > 0)
-
-    def _posted(self, job: Job) -> Job:
-        self._engine.post(job)
-        return job
-
-    # ---- single writers
-
-    def _claimed(self, make: Callable[..., Job], wanted: Put | PutWrites) -> Flow:
-        """Have the run of a write hold its thread; raises ConcurrentRun if another one does."""
-        run = wanted.run
-        if run.held:
-            return
-        if run.deleted:
-            raise delete.too_late(wanted.thread_id)
-        if run.closed:
-            raise SaverClosed("this saver was closed while the run was going on")
-        refused = yield self._posted(make("write", run.claim))
-        if refused is not None:
-            raise leases.refusal(run.thread_id, refused)
-        run.doubted = False
-        if not run.over:
-            run.held = wanted.claimed = True
-            run.attend()
-
-    def _letting_go(self, make: Callable[..., Job], flow: Flow, wanted: Put | PutWrites) -> Flow:
-        """Run a flow that gives back what it claimed, if it fails."""
-        try:
-            return (yield from flow)
-        except Exception as error:
-            wanted.run.deleted |= isinstance(error, ThreadDeleted)
-            if wanted.claimed or wanted.run.deleted:
-                wanted.run.held = False
-                yield self._posted(make("write", lambda: leases.leave([wanted.run])))
-            raise
-
-    def _doubt(self, wanted: Put | PutWrites) -> None:
-        """A write was stale: perhaps its run does not hold the thread any more."""
-        if wanted.run is not None:
-            wanted.run.held, wanted.run.doubted = False, True
-
-    def _read_first(self, codec: Codec, make: Callable[..., Job], thread_id: str) -> Flow:
-        """Read the working state of what was stored by savers that read none."""
-        from langgraph_wyrd.checkpoints.reextract import reextract
-
-        reader = self._reader
-        assert reader is not None
-        script = partial(reextract, self._dialect, codec, reader, thread_id)
-        try:
-            yield self._posted(make("write", partial(script, strict=True)))
-        except Exception as error:
-            if self.heal is None or not read.is_damage(error):
-                raise
-            yield from self.heal(make, thread_id, False)
-            yield self._posted(make("write", script))
-        self._cache.drop(thread_id)
-
-    def _pause(self, make: Callable[..., Job], attempt: int) -> Flow:
-        """Let others finish: a moment in a thread of the engine, never on the caller's loop."""
-
-        def nothing() -> Script[None]:
-            import time
-
-            time.sleep(random.random() * 0.002 * attempt)
-            return
-            yield
-
-        yield self._posted(make("read", nothing))
-
     # ---- task writes
 
     def put_writes(self, make: Callable[..., Job], codec: Codec, wanted: PutWrites) -> Flow:
         """Store what a task wrote."""
         flow = self._put_writes(make, codec, wanted)
-        if _answers(wanted):
+        if wanted.answers:
             flow = self._answering(flow, wanted)
         return flow if wanted.run is None else self._letting_go(make, flow, wanted)
 
     def _put_writes(self, make: Callable[..., Job], codec: Codec, wanted: PutWrites) -> Flow:
-        payload = packed_writes(codec, wanted)
+        payload = put_writes.packed_writes(codec, wanted)
         tried: list[int] = []
         for attempt in range(_TRIES):
             if wanted.run is not None:
                 yield from self._claimed(make, wanted)
             slot = self._cache.slot(wanted.thread_id)
-            if slot.answering and _waits(wanted.writes) and not _answers(wanted):
+            if slot.answering and wanted.is_urgent and not wanted.answers:
                 yield from self._after_answers(make, slot)
             thread = slot.thread
             if (
@@ -524,20 +371,15 @@ class Writing:
             wanted.seq = put_writes.next_seq()
             refuse_others(thread, wanted.owner)
             me, locks = new_writer(), self._dialect == "postgres"
+            steps: list[Step] = []
             if not thread.version or thread.deleted:
-                first, thread = begin(me, thread, self._reader is not None)
-                found = put_writes.planned_writes(
-                    codec, self._reader, me, thread, wanted, payload, locks=locks
-                )
-                assert found is not None
-                steps, after = [*first, *found[0]], found[1]
-            else:
-                planned = put_writes.planned_writes(
-                    codec, self._reader, me, thread, wanted, payload, locks=locks
-                )
-                if planned is None:
-                    return None, True
-                steps, after = planned
+                steps, thread = put_writes.begin(me, thread, self._reader is not None)
+            planned = put_writes.planned_writes(
+                codec, self._reader, me, thread, wanted, payload, locks=locks
+            )
+            if planned is None:
+                return None, True
+            steps, after = steps + planned[0], planned[1]
             if self._reader is not None and thread.state is None:
                 place = (wanted.ns, wanted.checkpoint)
                 slot.unread.setdefault(place, []).extend(put_writes.task_writes(wanted))
@@ -548,53 +390,8 @@ class Writing:
                 before = None if thread.state is None else thread.state.shown
                 job.result = Change(before, after)
                 self._cache.keep(wanted.thread_id, slot, after)
-            if _waits(wanted.writes):
-                self._engine.post(job)
-            else:
-                self._engine.post(job, urgent=False)
+            self._engine.post(job, urgent=wanted.is_urgent)
             return job, False
-
-
-_URGENT = frozenset(("__interrupt__", "__error__", "__resume__"))
-
-
-def _waits(writes: list[tuple[str, Any]]) -> bool:
-    """Whether somebody may look at once: an interrupt, an error or an answer is in it."""
-    return not writes or not _URGENT.isdisjoint([channel for channel, _ in writes])
-
-
-def _answers(wanted: PutWrites) -> bool:
-    """Whether it is what a person answers, as `Command(resume=…)` has it stored."""
-    return wanted.task == NULL_TASK and RESUME in [name for name, _ in wanted.writes]
-
-
-def packed_writes(codec: Codec, wanted: PutWrites) -> bytes:
-    """The bytes of a call's writes: (channel, form, data) each."""
-    held: list[Any] = []
-    for at, (channel, value) in enumerate(wanted.writes):
-        if at in wanted.owned:
-            wanted.users[at] = [*codec.written(wanted.owned[at], channel)]
-            rest = () if value is None else codec.written(value, channel)
-            held.append((channel, REF, [wanted.user, *rest]))
-        else:
-            held.append((channel, *codec.written(value, channel)))
-    try:
-        return packed(held)
-    except TypeError as error:
-        raise InvalidInput(
-            f"what task {given(wanted.task)!r} wrote can't be stored: a channel's name is no plain "
-            f"text ({error})"
-        ) from error
-
-
-def begin(me: int, thread: Thread, reads: bool) -> tuple[list[Step], Thread]:
-    """The row of a thread whose first task writes before its first checkpoint is stored."""
-    after = Thread(
-        thread.key, thread.thread_id, thread.version + 1, me, None, thread.buried, {}, None
-    )
-    if reads:
-        after.state = working.ThreadState(working.visible(after))
-    return [advanced(me, thread, None, None, None)], after
 
 
 def _merged(thread: Thread | None, loaded: Loaded, wanted: Put) -> Thread | None:
