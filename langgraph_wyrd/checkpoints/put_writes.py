@@ -90,15 +90,13 @@ def planned_writes(
     """
     space = thread.spaces.get(writes.ns)
     state: NamespaceState | None = None if space is None else space.state
-    says = reader is not None and working.matter(writes.writes)
-    task = given(writes.task)
-    made = task_writes(writes)
+    says = working.matter(writes.writes)
     events: tuple[Event, ...] = ()
     after, columns, asks = thread, None, list[str]()
     steps: list[Step] = []
     alive, here = ALIVE, False
     if reader is None:
-        if working.matter(writes.writes):
+        if says:
             after = _moved_on(me, thread)  # it is to be read by those who read
     elif thread.state is None:
         if says or thread.waits:
@@ -106,6 +104,7 @@ def planned_writes(
         here = True
     elif state is not None and state.checkpoint == given(writes.checkpoint):
         here = True
+        made, task = task_writes(writes), given(writes.task)
         known = all_known(thread, writes.ns, writes.checkpoint, state.writes)
         state.writes.extend(made)
         says = says or bool(state.told(task))  # what it failed with is over, for one
@@ -129,7 +128,7 @@ def planned_writes(
     elif _is_ahead(thread, state, writes):
         # Saves run in the background: a quick task is done before its checkpoint is stored, which
         # then says what the task said.
-        thread.state.expect(writes.ns, writes.checkpoint, made)
+        thread.state.expect(writes.ns, writes.checkpoint, task_writes(writes))
         here = thread.state.shown.status not in working.WAITS
         if says:  # others have to notice
             after = _moved_on(me, thread)
