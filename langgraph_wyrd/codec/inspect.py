@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
-from langgraph_wyrd.codec.messages import is_utf8
+import orjson
+import ormsgpack
+
+from langgraph_wyrd.codec.messages import PLAIN, is_utf8
 from langgraph_wyrd.storage.names import has_surrogate
 from langgraph_wyrd.types.kept import parts, walk
 
@@ -14,24 +16,10 @@ from langgraph_wyrd.types.kept import parts, walk
 def is_plain(value: Any) -> bool:
     """Whether JSON gives back exactly this."""
     try:
-        return _is_json(value)
-    except RecursionError:
+        ormsgpack.packb(value, option=PLAIN)  # nothing but plain data, and bytes
+        return bool(orjson.loads(orjson.dumps(value)) == value)  # no bytes, and finite numbers
+    except (TypeError, ormsgpack.MsgpackEncodeError, RecursionError):
         return False
-
-
-def _is_json(value: Any) -> bool:
-    exact = type(value)
-    if exact is str:
-        return not has_surrogate(value)
-    if exact is int:
-        return bool(-(1 << 63) <= value < 1 << 64)
-    if exact is float:
-        return math.isfinite(value)
-    if exact is list:
-        return all(map(_is_json, value))
-    if exact is dict:
-        return all(type(k) is str and _is_json(k) and _is_json(v) for k, v in value.items())
-    return exact is bool or value is None
 
 
 # How LangGraph's serializer begins what it makes of a numpy array.
