@@ -223,7 +223,7 @@ def job(engine: Engine, kind: str, script: Callable[[], Script[Any]]) -> Call:
     """Run a script as a job of this kind: see `storage.engine.Job`."""
 
     async def asked() -> Any:
-        return await engine.await_(engine.post(engine.ajob(kind, script)))
+        return await engine.post(engine.ajob(kind, script)).waiting
 
     return Call(lambda: engine.wait(engine.post(engine.job(kind, script))), asked)
 

@@ -56,7 +56,8 @@ class Way:
     def _awaited(self, job: Job | Fire) -> Awaitable[Any]:
         if isinstance(job, Fire):
             return afire(job.hooks, *job.happenings)
-        return self._engine.await_(job)
+        waiting: Awaitable[Any] = job.waiting
+        return waiting
 
     # ---- steps of a flow
 

@@ -102,7 +102,7 @@ class Engine:
         return job
 
     def ajob(self, kind: str, work: Any, key: Any = None) -> Job:
-        """A job whose caller awaits it in `await_`."""
+        """A job whose caller awaits `job.waiting`; who is cancelled does not cancel the job."""
         loop = asyncio.get_running_loop()
         job = Job(kind, work, key, loop)
         job.waiting = loop.create_future()
@@ -117,14 +117,6 @@ class Engine:
             raise job.error
         return job.result
 
-    @staticmethod
-    async def await_(job: Job) -> Any:
-        """Async version of `wait`. Cancelling the caller does not cancel the job."""
-        await job.waiting
-        if job.error is not None:
-            raise job.error
-        return job.result
-
     def run(self, script: Callable[[], Script[T]], *, writes: bool = False) -> T:
         """Run a script and wait for its result."""
         result: T = self.wait(self.post(self.job("write" if writes else "read", script)))
@@ -132,8 +124,7 @@ class Engine:
 
     async def arun(self, script: Callable[[], Script[T]], *, writes: bool = False) -> T:
         """Async version of `run`."""
-        job = self.post(self.ajob("write" if writes else "read", script))
-        result: T = await self.await_(job)
+        result: T = await self.post(self.ajob("write" if writes else "read", script)).waiting
         return result
 
     def clean(self, tables: Sequence[str]) -> None:
@@ -142,7 +133,7 @@ class Engine:
 
     async def aclean(self, tables: Sequence[str]) -> None:
         """Async version of `clean`."""
-        await self.await_(self.post(self.ajob("clean", tables)))
+        await self.post(self.ajob("clean", tables)).waiting
 
     def start(self, jobs: Generator[tuple[Callable[[], Any], bool], Any, Any]) -> None:
         """Have scripts run in the background, one after the other; a failure is logged."""
@@ -322,8 +313,12 @@ def _release(job: Job) -> None:
 
 
 def _resolve(job: Job) -> None:
-    if not job.waiting.done():
-        job.waiting.set_result(None)
+    if job.waiting.done():  # its caller was cancelled
+        return
+    if job.error is None:
+        job.waiting.set_result(job.result)
+    else:
+        job.waiting.set_exception(job.error)
 
 
 _ENGINES: set[Engine] = set()
