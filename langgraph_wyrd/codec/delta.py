@@ -166,7 +166,7 @@ def _list_operation(
         change = ["s", snapshot, [[known, 0, [[ROWS, data]]]]]
         return change, ListOf(marks, runs, rest, size, snapshot, before.rows)
     marks = old[:same]
-    marks.extend(_print(codec.element(value)) for value in values[same:])
+    marks.extend(map(_print, codec.elements(values[same:])))
     edits = edits_between(old, marks)
     if not edits:
         return None, before
@@ -186,7 +186,7 @@ def list_fingerprint(
     codec: Codec, values: Sequence[Any], size: int, snapshot: bool, rows: bool
 ) -> ListOf:
     """The fingerprint of a whole list."""
-    marks = array("Q", [_print(codec.element(value)) for value in values])
+    marks = array("Q", map(_print, codec.elements(values)))
     return ListOf(marks, *_runs(codec, values, []), size, snapshot, rows)
 
 

@@ -28,13 +28,16 @@ _ARRAY = b"\x06\x94"
 
 def spoilt(value: Any, data: bytes) -> tuple[str, str] | None:
     """The path to what the default serde packs, but does not give back, and what to say of it."""
-    # It writes a lone surrogate as "?", so only bytes with one need a look; mostly a quick one.
-    if b"?" in data and not is_utf8(value) and (at := surrogate_at(value)) is not None:
+    # It writes a lone surrogate as "?". These bytes mostly say something else, and a look is slow.
+    may_be_cut, may_be_array = b"?" in data, _ARRAY in data
+    if not (may_be_cut or may_be_array) or is_utf8(value):
+        return None
+    if may_be_cut and (at := surrogate_at(value)) is not None:
         return at, (
             "holds a lone surrogate (half of a character), which UTF-8 can't carry: replace or "
             "remove it before saving"
         )
-    if _ARRAY in data and (at := _array_at(value)) is not None:
+    if may_be_array and (at := _array_at(value)) is not None:
         return at, (
             "is a numpy array of objects, or with a mask, of which LangGraph's serializer stores "
             "the bare memory only: put array.tolist(), or plain arrays, in its stead"

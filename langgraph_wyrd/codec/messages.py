@@ -180,6 +180,15 @@ def pack(values: Sequence[Any]) -> bytes | None:
         return None
 
 
+def only_plain(value: Any) -> bool:
+    """Whether a value is plain data and nothing else: no message, tuple or lone surrogate."""
+    try:
+        ormsgpack.packb(value, option=PLAIN)
+    except (ormsgpack.MsgpackEncodeError, RecursionError):
+        return False
+    return True
+
+
 def is_utf8(value: Any) -> bool:
     """Whether all text in a value of plain data and messages can be written as UTF-8; False also
     where there is anything else in it."""

@@ -241,8 +241,13 @@ class Codec:
             return b"".join(self._dumps(list(values))[1:])
         return os.urandom(16)
 
-    def element(self, value: Any) -> bytes:
-        """What one element is compared by."""
+    def elements(self, values: Sequence[Any]) -> list[bytes]:
+        """What each element is compared by."""
+        if messages.only_plain(values):
+            return [ormsgpack.packb([value], option=messages.PLAIN) for value in values]
+        return [self._element(value) for value in values]
+
+    def _element(self, value: Any) -> bytes:
         if messages.is_message(value) and (packed := messages.pack([value])) is not None:
             return packed
         return self.quick([value])
@@ -261,6 +266,9 @@ class Codec:
 
     def pack_entries(self, value: dict[str, Any], channel: str) -> dict[str, bytes]:
         """Each entry of a dict as the serde packs it, without a header."""
+        if messages.only_plain(value):  # then it packs the same, with less ado for each
+            packb, plain = ormsgpack.packb, messages.PLAIN
+            return {key: packb({key: item}, option=plain)[1:] for key, item in value.items()}
         packed = {}
         for key, item in value.items():
             tag, data = self.dump({key: item}, channel)
