@@ -92,9 +92,9 @@ _CONFIRMS = start(
 )
 _TAG = late(
     r"(?!(?:you're|you are|that's|that is|it's|all|quite|everything is)\b(?: \w+){0,2}$)"
-    r".*(?:\bright|(?<!\bas )(?<!\bbe )(?<!\bare )(?<!\bnot )(?<!\bnow )\bcorrect|\bis (?:that|"
+    r".*\b(?:right|(?<!\bas )(?<!\bbe )(?<!\bare )(?<!\bnot )(?<!\bnow )\bcorrect|is (?:that|"
     r"this|it|everything|all) (?:right|correct|ok|okay|fine"
-    r"|good|true|accurate)|\bcould you confirm|\bplease confirm|\bplease verify|\bok with you)$"
+    r"|good|true|accurate)|could you confirm|please confirm|please verify|ok with you)$"
 )
 _TAGS = ("right", "correct", "ok", "okay", "fine", "good", "true", "accurate", "firm", "ify", "you")
 # No table matches a sentence that begins with another word: most need no further look.

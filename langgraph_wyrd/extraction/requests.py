@@ -197,7 +197,7 @@ class Requests(Owed):
         asked anew. Read in English only, where the tables tell such questions from new wishes.
         """
         said, text = heard.said, heard.message.text
-        if not self.wanted or self.used_tools or not is_english(text) or asking.objects(text):
+        if not self.wanted or self.used_tools or not is_english(text):
             return False
         if self.handed_over is None or self.wish is None:
             past = [each for each in self.view.previous.intentions if each.aim == "request"]
@@ -205,7 +205,9 @@ class Requests(Owed):
                 self.handed_over = bool(past) and past[-1].outcome in OVER
             if self.wish is None:
                 self.wish = past[-1].text if past else ""
-        return not self.handed_over and (said.thanks or asking.searches(self.wish))
+        if self.handed_over or asking.objects(text):
+            return False
+        return said.thanks or asking.searches(self.wish)
 
     def _ask(self, heard: _Heard, aside: bool = False) -> None:
         """A request, or one for each of several questions. One that is asked back while the agent

@@ -26,13 +26,12 @@ Form = Literal[
 
 MARKS = "?\uff1f\u061f\u037e\u2047\u2048\u2049\u055e\u1367\u2e2e\ua60f"
 _READ = 6000  # characters of a text that are looked at
-_TITLES = ("Dr", "Mr", "Ms", "Mrs", "Sr", "Sra", "Prof", "St")
-_TITLE = "|".join(rf"(?<=\b{each}.)" for each in _TITLES)
+_TITLE = r"(?<=\b(?:Dr|Mr|Ms|Sr|St).)|(?<=\b(?:Mrs|Sra).)|(?<=\bProf.)"
 _ENDS_NOTHING = (  # a mark inside a word (1.5, a?b=c), the one behind "Dr"
-    r"[.!?](?:(?<![\u3040-\u30ff\u3400-\u9fff].)(?=[a-z0-9_=&/])"
-    rf"|(?<=\.)(?:(?=[,;)])|(?<=[A-Z].)(?=[A-Z])|(?= )(?:{_TITLE})))"
+    r"[.!?](?:(?=[a-z0-9_=&/])(?<![\u3040-\u30ff\u3400-\u9fff].)"
+    rf"|(?<=\.)(?:(?=[,;)])|(?=[A-Z])(?<=[A-Z].)|(?= )(?:{_TITLE})))"
 )
-_SENTENCE = late(rf"(?:[^.!\n\u3002\uff01{MARKS}]+(?:{_ENDS_NOTHING})?|{_ENDS_NOTHING})+[{MARKS}]*")
+_SENTENCE = late(rf"(?:[^.!\n\u3002\uff01{MARKS}]+|{_ENDS_NOTHING})+[{MARKS}]*")
 _SIGNS = late(r"^[^\w\x00-\x1f\x21-\x7e]+")
 _AROUND = " \t\r*_>\"'`\u201c\u201d\u00bf\u00a1"
 
