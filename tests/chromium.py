@@ -25,7 +25,7 @@ from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 BINARY = next(filter(None, map(shutil.which, NAMES)), None)
-_PATIENCE = 20.0  # seconds for anything
+_PATIENCE = 120.0  # seconds for anything
 _KEYS: Mapping[str, tuple[str, int, str]] = {
     "Enter": ("Enter", 13, "\r"),
     "Tab": ("Tab", 9, ""),
@@ -71,10 +71,10 @@ class Chromium:
     def __exit__(self, *exc: object) -> None:
         try:
             self.send("Browser.close")
-            self._process.wait(10)
+            self._process.wait(60)
         except (AssertionError, OSError, subprocess.TimeoutExpired):
             self._process.kill()
-            self._process.wait(10)
+            self._process.wait(60)
         finally:
             os.close(self._out)
             os.close(self._in)

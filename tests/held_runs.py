@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import operator
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -14,6 +16,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.checkpoints import leases
 from langgraph_wyrd.errors import ConcurrentRun
 from tests.handmade import config
 
@@ -47,11 +50,20 @@ def last(state: State) -> State:
     return {"said": ["last"]}
 
 
-def until(there: Any, seconds: float = 30) -> None:
+def until(there: Any, seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while not there():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.01)
+
+
+async def came_to(running: asyncio.Task[Any], there: Callable[[], bool]) -> None:
+    """Wait until a run has come so far; raises what it failed with before that."""
+    while not there():
+        if running.done():
+            await running
+            raise AssertionError("the run is over")
+        await asyncio.sleep(0.01)
 
 
 def chain(*nodes: Any, **options: Any) -> Any:
@@ -92,6 +104,11 @@ held: dict[str, Any] = {}
 def open_saver(url: str, **options: Any) -> int:
     held["saver"] = WyrdSaver.from_conn_string(url, single_writer=True, **options)
     return os.getpid()
+
+
+def patient() -> None:
+    """A run that gives no sign of life is not taken for a dead one any more."""
+    leases.EXPIRES = 10_000.0
 
 
 def close_saver() -> None:

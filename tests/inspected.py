@@ -271,6 +271,6 @@ def served(app: Any) -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
     finally:
         server.should_exit = True
-        running.join(10)
+        running.join(120)
         listener.close()
         assert not running.is_alive()

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ class Death:
         self.threads = threads
 
     def awaited(self) -> None:
-        for _ in range(2000):
+        for _ in range(10_000):
             if all(self._half_done(each) for each in self.threads):
                 os.kill(os.getpid(), signal.SIGKILL)
             time.sleep(0.02)
@@ -99,6 +100,13 @@ def main(url: str, folder: str, *threads: str) -> None:
 
     def run(n: int, thread: str) -> None:
         journal = Path(folder) / thread
+        try:
+            play(n, thread, journal)
+        except BaseException:  # the others would wait for this one
+            traceback.print_exc()
+            os._exit(1)
+
+    def play(n: int, thread: str, journal: Path) -> None:
         if thread.startswith("deep-"):
             from deepagents import create_deep_agent
 

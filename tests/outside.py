@@ -41,15 +41,15 @@ def path_of(url: str) -> Path:
 
 @contextlib.contextmanager
 def raw(url: str) -> Iterator[Any]:
-    """A connection of our own, in autocommit; it waits up to five seconds for a lock."""
+    """A connection of our own, in autocommit; it waits up to a minute for a lock."""
     if is_postgres(url):
         import psycopg
 
         with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("SET lock_timeout = '5s'")
+            connection.execute("SET lock_timeout = '60s'")
             yield connection
         return
-    connection = sqlite3.connect(path_of(url), isolation_level=None, timeout=5)
+    connection = sqlite3.connect(path_of(url), isolation_level=None, timeout=60)
     try:
         yield connection
     finally:
@@ -125,12 +125,13 @@ def at_rest(url: str) -> None:
     """Nobody holds a transaction open, for reading or for writing.
 
     What was under way when a call was given up may still end by itself, so this asks again for
-    five seconds; what is merely held never passes. Nobody else can look into a memory database.
+    a minute; what is merely held never passes. Nobody else can look into a memory database.
     """
     if url == "sqlite://":
         return
     with raw(url) as connection:
-        for _ in range(100):
+        deadline = time.monotonic() + 60
+        while True:
             if is_postgres(url):
                 left = connection.execute(OPEN_TRANSACTIONS).fetchall()
             else:
@@ -141,8 +142,8 @@ def at_rest(url: str) -> None:
                 left = ["a reader holds a snapshot"] if busy else []
             if not left:
                 return
+            assert time.monotonic() < deadline, f"transactions left open: {left}"
             time.sleep(0.05)
-    raise AssertionError(f"transactions left open: {left}")
 
 
 def backend_pids(url: str) -> set[int]:
@@ -211,15 +212,18 @@ def python(*arguments: str, imported: tuple[str, ...] = ()) -> list[str]:
 
 
 def run(
-    *arguments: str, timeout: float = 120, fresh: bool = False
+    *arguments: str, timeout: float = 200, fresh: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    """Python in a process of its own, with these arguments; it must end by itself."""
+    """Python in a process of its own, with these arguments; it must end by itself.
+
+    One that does not says where its threads are, and so does each process that it forked.
+    """
     command = [sys.executable] if fresh else python()
     command += ["-W", "error::ResourceWarning", *arguments]
     process = subprocess.Popen(
         command,
         cwd=ROOT,
-        env=environment(),
+        env={**environment(), "WYRD_TEST_LIMIT": str(0.7 * timeout)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -257,7 +261,7 @@ class Peer:
     def start(self, work: Callable[..., Any], *arguments: Any) -> None:
         self._here.send((work, arguments))
 
-    def result(self, timeout: float = 120) -> Any:
+    def result(self, timeout: float = 250) -> Any:
         assert self._here.poll(timeout), "the other process does not answer"
         good, answer = self._here.recv()
         assert good, answer
@@ -269,7 +273,7 @@ class Peer:
 
     def stop(self) -> None:
         self._here.close()
-        self.process.join(20)
+        self.process.join(60)
         alive = self.process.is_alive()
         self.process.kill()
         assert not alive, "the other process did not end"

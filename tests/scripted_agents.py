@@ -189,7 +189,7 @@ def chief(messages: list[BaseMessage]) -> AIMessage:
 
 
 def firm(saver: Any) -> Any:
-    from deepagents import create_deep_agent
+    from tests.deep import create_deep_agent
 
     return create_deep_agent(
         Scripted(rule=chief),

@@ -67,7 +67,7 @@ class Process:
                 stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"}, **_NOBODY,
             )  # fmt: skip
 
-    def answering(self, url: str, seconds: float = 60) -> None:
+    def answering(self, url: str, seconds: float = 200) -> None:
         """Wait until it answers a query."""
         until = time.monotonic() + seconds
         while True:
@@ -87,7 +87,7 @@ class Process:
     def stop(self) -> None:
         self._process.terminate()
         try:
-            self._process.wait(20)
+            self._process.wait(60)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -55,9 +55,10 @@ def test_killed_and_run_again(
         command = ["--url", url, "adopt", "--into", sqlite.url]
         program = python("-m", "langgraph_wyrd", *command)
         child = subprocess.Popen(program, cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL)
-        held = 0
-        while held < 5 and child.poll() is None:
+        held, over = 0, False
+        while held < 5 and not over:
             time.sleep(0.02)
+            over = child.poll() is not None  # before the look: then that sees all of it
             if path_of(sqlite.url).exists():
                 try:
                     with raw(sqlite.url) as connection:

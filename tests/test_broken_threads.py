@@ -7,7 +7,6 @@ middleware the provider refuses the same thread.
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,8 +22,11 @@ from langgraph.types import interrupt
 from langgraph_wyrd.agents.message_repair import LEFT_OUT, sent_to
 from langgraph_wyrd.middleware import WyrdMiddleware
 from tests.conftest import Backend
+from tests.held_runs import until
 from tests.providers import PROVIDERS, Refused, Strict, check, refused_by
 from tests.scripted_agents import TURNS, Turn, asks, config, person, plan, says
+
+ENDED: list[Callable[[], bool]] = []  # whether what was paid next to a failure is stored
 
 
 @tool
@@ -36,7 +38,7 @@ def pay(to: str) -> str:
         request = {"action_request": {"action": "pay", "args": {}}, "config": {}, "description": ""}
         return f"paid, {interrupt([request])}"
     if to == "nobody":
-        time.sleep(0.2)  # LangGraph cancels what still runs next to a failure
+        until(ENDED[-1], 200)  # LangGraph cancels what still runs next to a failure
         raise RuntimeError("no such person")
     return f"paid {to}"
 
@@ -125,7 +127,14 @@ async def test_new_input_goes_on(name: str, durable: Backend, turn: Turn) -> Non
             **options,
         )
 
-    first = make(plan(way.answer), WyrdMiddleware(), **way.options)
+    first, saver = make(plan(way.answer), WyrdMiddleware(), **way.options), durable.opened[-1]
+
+    def ended() -> bool:
+        found = saver.get_tuple(thread)
+        written = "" if found is None else str(found.pending_writes)
+        return all(text in written for text in way.used.values())
+
+    ENDED[:] = [ended]
     with contextlib.suppress(RuntimeError, GraphRecursionError):
         await turn(first, person(), {**thread, **way.limits})
     if way.afterwards is not None:

@@ -497,7 +497,7 @@ def test_strict_mode_by_its_variable(tmp_path: Path) -> None:
         env={**os.environ, "LANGGRAPH_STRICT_MSGPACK": "true"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=280,
         check=False,
     )
     assert done.returncode == 0, done.stderr

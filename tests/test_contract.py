@@ -232,7 +232,7 @@ async def test_paging_through_many(saver: WyrdSaver, call: Call) -> None:
 def test_a_list_abandoned_half_way(backend: Backend) -> None:
     """A list that nobody reads to its end holds nothing up, and what was there keeps coming."""
     saver = backend.open()
-    other = saver if backend.name == "memory" else backend.open(timeout=5)
+    other = saver if backend.name == "memory" else backend.open()
     names = [put(saver, "t", {"log": [n]})["configurable"]["checkpoint_id"] for n in range(110)]
     halves = [saver.list(config("t")) for _ in range(3)]
     begun = [[next(half) for _ in range(n)] for n, half in enumerate(halves, start=1)]
@@ -251,7 +251,7 @@ def test_a_list_abandoned_half_way(backend: Backend) -> None:
 async def test_an_async_list_abandoned_half_way(backend: Backend) -> None:
     """The same for an asynchronous list, which may be closed, dropped or read on later."""
     saver = backend.open()
-    other = saver if backend.name == "memory" else backend.open(timeout=5)
+    other = saver if backend.name == "memory" else backend.open()
     names = [put(saver, "t", {"log": [n]})["configurable"]["checkpoint_id"] for n in range(110)]
     half = saver.alist(config("t"))
     begun = [await anext(half) for _ in range(5)]

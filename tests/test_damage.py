@@ -108,7 +108,7 @@ class File:
         return WyrdSaver.from_conn_string(self.url, synchronous="OFF", **options)
 
     def run(self, sql: str, *params: Any) -> list[Any]:
-        connection = sqlite3.connect(self.path, isolation_level=None, timeout=5)
+        connection = sqlite3.connect(self.path, isolation_level=None, timeout=60)
         try:
             return connection.execute(sql, params).fetchall()
         finally:

@@ -111,7 +111,7 @@ def test_the_commands_print_what_the_page_says(tmp_path: Path, page: str) -> Non
         else:
             wanted.append(line)
     ended = subprocess.run(
-        ["bash", "-c", "\n".join(script)], env=env, capture_output=True, text=True, timeout=240
+        ["bash", "-c", "\n".join(script)], env=env, capture_output=True, text=True, timeout=280
     )
     assert steady(ended.stdout) == steady("\n".join(wanted) + "\n"), ended.stderr
 
@@ -256,7 +256,7 @@ def test_from_killed_to_answered(tmp_path: Path, browser: Chromium) -> None:
 
     def run(line: str) -> str:
         ended = subprocess.run(
-            command(line), cwd=tmp_path, capture_output=True, text=True, timeout=120
+            command(line), cwd=tmp_path, capture_output=True, text=True, timeout=280
         )
         return ended.stdout + ended.stderr
 

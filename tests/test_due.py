@@ -78,7 +78,9 @@ async def compare_program(seed: int, asynchronous: bool) -> int:
         where = {"configurable": {"thread_id": teller.thread, "checkpoint_ns": ns}}
         state = await teller.call("get_state", where)
         ahead = remaining(due(checkpoint_view(row)), stored_writes(saver, row))
-        assert nodes_of(ahead) == sorted(state.next), (seed, ns)
+        # langgraph 1.2.0 takes a task that asks again for one that has ended.
+        again = [each.name for each in state.tasks if each.interrupts and each.result is not None]
+        assert nodes_of(ahead) == sorted([*state.next, *again]), (seed, ns)
         # Without the paths, which only a saver has, the tasks' ids say the same.
         assert views(row, (), WorkingState(), Channels())[2] == ahead, (seed, ns)
     return len(rows)

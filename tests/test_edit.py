@@ -240,7 +240,7 @@ async def test_while_a_node_runs(durable: Backend, call: Call) -> None:
 
     def slow(state: Plan) -> Any:
         began.set()
-        go_on.wait(20)
+        go_on.wait(200)
         return {"messages": [AIMessage("done")], "todos": [{"content": "rest"}]}
 
     graph: Any = StateGraph(Plan).add_node("slow", slow).add_edge(START, "slow").compile(saver)
@@ -515,7 +515,7 @@ def test_two_processes_at_once(durable: Backend) -> None:
     for n in range(6):
         graph.invoke(ask(f"turn {n}"), CONFIG)
     for peer in peers:
-        peer.communicate(timeout=60)
+        peer.communicate(timeout=200)
         assert peer.returncode == 0
     state = saver.thread("t").working_state()
     assert sorted(waiting(state)) == sorted(

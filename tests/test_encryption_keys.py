@@ -422,7 +422,7 @@ def test_a_killed_rotation_goes_on(durable: Backend) -> None:
         for name in "abc":
             talk(saver, name, 2)
         before = [whole(saver, name) for name in "abc"]
-    done = subprocess.run(python("-c", ROTATE, durable.url), cwd=ROOT, timeout=60)
+    done = subprocess.run(python("-c", ROTATE, durable.url), cwd=ROOT, timeout=200)
     assert done.returncode == -signal.SIGKILL
     with durable.open(**ring("old", "new")) as saver:
         assert [whole(saver, name) for name in "abc"] == before

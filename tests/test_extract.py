@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any, TypedDict
 
 import pytest
-from deepagents.middleware.rubric import RubricMiddleware
 from langchain.agents import create_agent
 from langchain.agents.middleware import TodoListMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -26,6 +25,7 @@ from langgraph_wyrd.extraction.registry import Extractors
 from langgraph_wyrd.state.facts import Holds
 from langgraph_wyrd.state.model import Due, WorkingState
 from langgraph_wyrd.state.namespaces import join
+from tests.deep import RubricMiddleware
 from tests.scripted_agents import (
     APPROVE,
     CONFIG,

@@ -37,7 +37,7 @@ from tests.outside import (
     write_lock,
 )
 
-pytestmark = pytest.mark.timeout(120, method="thread")
+pytestmark = pytest.mark.timeout(300, method="thread")
 
 WRITTEN = ("wyrd_threads", "wyrd_checkpoints")
 

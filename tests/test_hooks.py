@@ -239,7 +239,7 @@ async def test_a_hook_may_use_the_saver(backend: Backend, call: Call) -> None:
 
     saver.on("save", plain)
     saver.on("save", other)
-    await asyncio.wait_for(call(agents(saver), "invoke", ask("greet"), config("t")), 30)
+    await asyncio.wait_for(call(agents(saver), "invoke", ask("greet"), config("t")), 200)
     assert len(found) >= 3
     assert all(found)
     assert saver.get_tuple(config("t-plain")) is not None
@@ -432,9 +432,9 @@ def test_two_runs_at_once_are_seen(
     agents(saver).invoke(ask("greet"), config("t"))
     before = len(list(saver.list(config("t"))))
     reported = heard(saver, "fork")
-    together = threading.Barrier(2, timeout=20)
+    together = threading.Barrier(2, timeout=200)
     graph = _meeting(saver, together)
-    loaded, load = threading.Barrier(2, timeout=20), saver.get_tuple
+    loaded, load = threading.Barrier(2, timeout=200), saver.get_tuple
 
     def both_load(wanted: Any) -> Any:
         found = load(wanted)
@@ -447,7 +447,7 @@ def test_two_runs_at_once_are_seen(
         concurrent.futures.ThreadPoolExecutor() as pool,
     ):
         for done in [pool.submit(graph.invoke, ask(t), config("t")) for t in ("one", "two")]:
-            done.result(30)
+            done.result(200)
     (fork,) = reported
     assert not fork.detail["deliberate"]
     # The first checkpoint that takes the head's place: an id may be older than what is stored.

@@ -812,7 +812,7 @@ def test_a_race_of_processes_has_one_winner(durable: Backend) -> None:
         process.stdin.flush()
     won = {}
     for me, process in zip(("ann", "bob"), both, strict=True):
-        out, _ = process.communicate(timeout=120)
+        out, _ = process.communicate(timeout=200)
         assert process.returncode == 0
         won[me] = {int(line) for line in out.split()}
     assert won["ann"] | won["bob"] == {*range(count)}

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from deepagents import create_deep_agent
-from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from langchain.agents.middleware import SummarizationMiddleware
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 
 from langgraph_wyrd.middleware import WyrdMiddleware
 from tests.conftest import Backend
+from tests.deep import PatchToolCallsMiddleware, create_deep_agent
+from tests.held_runs import came_to
 from tests.killed_agent import make, tools_of
 from tests.outside import ROOT, SERVING, environment, python
 from tests.providers import PROVIDERS, Strict, refused_by
@@ -28,7 +28,9 @@ def killed(url: str, folder: Path, *threads: str) -> Callable[[str], list[str]]:
     the middle of two parallel calls. What has run in a thread, in order of names."""
     program = str(ROOT / "tests" / "killed_agent.py")
     command = python(program, url, str(folder), *threads, imported=SERVING)
-    ended = subprocess.run(command, env=environment(), capture_output=True, timeout=60, check=False)
+    ended = subprocess.run(
+        command, env=environment(), capture_output=True, timeout=250, check=False
+    )
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
 
     def ran(thread: str) -> list[str]:
@@ -147,7 +149,7 @@ async def test_a_subagent_goes_on_by_itself(durable: Backend, inside: bool) -> N
         """Be slow, once."""
         begun.append("slow")
         if begun.count("slow") == 1:
-            await asyncio.sleep(30)
+            await asyncio.sleep(600)
         return "slow is done"
 
     helper = Strict(rule=plan(asks(("q", "quick", {})), asks(("s", "slow", {})), AIMessage("ok")))
@@ -168,9 +170,13 @@ async def test_a_subagent_goes_on_by_itself(durable: Backend, inside: bool) -> N
         ],
     )
     run = asyncio.create_task(agent.ainvoke(person(), config("t")))
-    while "slow" not in begun:
-        await asyncio.sleep(0.01)
-    await asyncio.sleep(0.2)
+
+    def so_far() -> bool:  # what came before is stored in the background
+        rows = durable.opened[0].list({"configurable": {"thread_id": "t"}})
+        said = [str(row.checkpoint["channel_values"]) for row in rows]
+        return "slow" in begun and any("quick is done" in each for each in said)
+
+    await came_to(run, so_far)
     run.cancel()
     with pytest.raises(asyncio.CancelledError):
         await run

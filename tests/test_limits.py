@@ -30,7 +30,7 @@ from tests.outside import Peer, at_rest, raw, tables
 from tests.pooler import pooled
 from tests.relay import Relay, relayed
 
-pytestmark = pytest.mark.timeout(120, method="thread")
+pytestmark = pytest.mark.timeout(300, method="thread")
 
 
 async def test_a_statement_timeout(postgres: Any, call: Any) -> None:

@@ -32,7 +32,7 @@ from tests.handmade import (
 from tests.outside import Peer, at_rest, raw, write_lock
 
 # What hangs fails here; a thread that hangs can't be interrupted, so the whole run ends then.
-pytestmark = pytest.mark.timeout(60, method="thread")
+pytestmark = pytest.mark.timeout(300, method="thread")
 
 
 class Counted(TypedDict):
@@ -238,7 +238,7 @@ def test_closing_while_calls_run(backend: Any) -> None:
 
     with ThreadPoolExecutor(6) as pool:
         workers = [pool.submit(work, name) for name in range(6)]
-        busy.wait(30)
+        busy.wait(200)
         saver.close()
         for worker in workers:
             worker.result()
@@ -334,7 +334,7 @@ async def give_up(call: Coroutine[Any, Any, Any], dice: random.Random) -> None:
         await task
     left = asyncio.all_tasks() - {asyncio.current_task()}
     if left:
-        await asyncio.wait(left, timeout=30)
+        await asyncio.wait(left, timeout=200)
 
 
 async def test_a_cancelled_put_leaves_all_of_it_or_nothing(backend: Any) -> None:

@@ -29,6 +29,7 @@ from langgraph_wyrd.agents import place
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.middleware import WyrdMiddleware
 from tests.conftest import Backend
+from tests.held_runs import came_to
 from tests.providers import PROVIDERS, Refused, Strict, refused_by
 from tests.scripted_agents import (
     ORDERS,
@@ -174,7 +175,7 @@ async def test_a_cancelled_call_is_not_begun_again(durable: Backend) -> None:
     async def slow() -> str:
         """Be slow."""
         begun.append(1)
-        await asyncio.sleep(30)
+        await asyncio.sleep(600)
         return "slow is done"
 
     agent = create_agent(
@@ -184,8 +185,7 @@ async def test_a_cancelled_call_is_not_begun_again(durable: Backend) -> None:
         checkpointer=saver,
     )
     run = asyncio.create_task(agent.ainvoke(person(), config("t")))
-    while not begun:
-        await asyncio.sleep(0.01)
+    await came_to(run, lambda: bool(begun))
     run.cancel()
     with pytest.raises(asyncio.CancelledError):
         await run

@@ -7,7 +7,6 @@ import json
 from typing import Any
 
 import pytest
-from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
     ClearToolUsesEdit,
@@ -33,6 +32,7 @@ from pydantic import BaseModel
 from langgraph_wyrd import repair_node
 from langgraph_wyrd.middleware import WyrdMiddleware
 from tests.conftest import Backend
+from tests.deep import create_deep_agent
 from tests.providers import PROVIDERS, Refused, Strict, refused_by
 from tests.scripted_agents import ORDERS, Turn, asks, config, person, plan, says, search, system_of
 from tests.test_broken_threads import OTHERS

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from deepagents import create_deep_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -30,6 +29,7 @@ from langgraph_wyrd.state.facts import Opens
 from langgraph_wyrd.state.model import OpenLoop
 from langgraph_wyrd.state.model_report import weighed
 from tests.conftest import Backend
+from tests.deep import create_deep_agent
 from tests.scripted_agents import config, person, says
 from tests.tables import check_tables
 from tests.test_middleware import Strict

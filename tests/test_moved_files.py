@@ -17,7 +17,7 @@ from tests.damage import at, talk
 from tests.handmade import append, config, head_tokens, next_step, tokens, tree
 from tests.outside import run
 
-pytestmark = pytest.mark.timeout(60, method="thread")
+pytestmark = pytest.mark.timeout(300, method="thread")
 
 ENDS = ("", "-wal", "-shm")
 

@@ -43,7 +43,7 @@ def executed(notebook: Path, folder: Path, kernel: KernelManager | None = None) 
     run = nbformat.read(notebook, as_version=4)
     begin = nbformat.v4.new_code_cell(f"import os\nos.chdir({str(folder)!r})\n%reset -f")
     run.cells.insert(0, begin)
-    NotebookClient(run, km=kernel, timeout=60, kernel_name="python3").execute(reset_kc=True)
+    NotebookClient(run, km=kernel, timeout=200, kernel_name="python3").execute(reset_kc=True)
     del run.cells[0]
     return run
 
@@ -97,7 +97,7 @@ def test_a_kernel_that_is_interrupted_and_restarted(
                 said.clear()
                 manager.interrupt_kernel()
 
-        client.execute_interactive(code, output_hook=take, timeout=60)
+        client.execute_interactive(code, output_hook=take, timeout=200)
         return "".join(said).strip()
 
     opened = (
@@ -106,7 +106,7 @@ def test_a_kernel_that_is_interrupted_and_restarted(
         "saver = WyrdSaver.from_conn_string('sqlite:///kernel.db')\n"
     )
     try:
-        client.wait_for_ready(timeout=60)
+        client.wait_for_ready(timeout=200)
         assert cell(opened + "booked(saver, 't1')\nsaver.thread('t1').working_state().status") == (
             "'interrupted'"
         )
@@ -123,7 +123,7 @@ def test_a_kernel_that_is_interrupted_and_restarted(
         ) == ("'idle'")
         for now in (False, True):
             manager.restart_kernel(now=now)
-            client.wait_for_ready(timeout=60)
+            client.wait_for_ready(timeout=200)
             assert cell(
                 opened + "saver.verify().ok, saver.thread('t2').working_state().status"
             ) == ("(True, 'idle')")

@@ -19,7 +19,7 @@ from tests.handmade import append, head_tokens
 from tests.outside import raw
 from tests.pooler import pooled
 
-pytestmark = pytest.mark.timeout(120, method="thread")
+pytestmark = pytest.mark.timeout(300, method="thread")
 
 
 @pytest.mark.empty

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deepagents import create_deep_agent
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
@@ -27,6 +26,7 @@ from langgraph_wyrd.errors import CopyDiffers, InvalidInput, ThreadNotFound
 from langgraph_wyrd.port import Report, aadopt, acopy, adopt, copy
 from tests.conftest import Backend
 from tests.damage import garbled
+from tests.deep import create_deep_agent
 from tests.handmade import checkpoint, config, new_id, put
 from tests.official_savers import (
     OFFICIAL,

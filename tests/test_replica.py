@@ -87,7 +87,7 @@ def test_an_inbox_from_a_replica(postgres: Any, frozen: Any) -> None:
     assert {each.thread_id for each in saver.inbox()} == {"waits"}
 
 
-@pytest.mark.timeout(120, method="thread")
+@pytest.mark.timeout(300, method="thread")
 def test_a_streaming_standby() -> None:
     """A real standby that is behind gives listings and events as of then, skips no event when it
     has caught up, and serves them while the primary is gone."""
@@ -99,6 +99,7 @@ def test_a_streaming_standby() -> None:
             _until(lambda: [each.thread_id for each in saver.threads()] == ["old"])
             seen = saver.events(limit=1000)
             standby.execute("SELECT pg_wal_replay_pause()")
+            _until(lambda: standby.execute(_PAUSED) == [("paused",)])
             append(saver, "new", "b")
             saver.thread("new").add_todo("call back")
             assert head_tokens(saver, "new") == ["b"]
@@ -113,8 +114,11 @@ def test_a_streaming_standby() -> None:
                 saver.get_tuple(config("new"))
 
 
+_PAUSED = "SELECT pg_get_wal_replay_pause_state()"
+
+
 def _until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 120
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.05)

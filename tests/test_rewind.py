@@ -10,7 +10,6 @@ from datetime import datetime, timezone
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.tools import tool
@@ -27,6 +26,7 @@ from langgraph.types import Command, interrupt
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from tests.conftest import Backend
+from tests.deep import create_deep_agent
 from tests.handmade import append, skewed_id
 from tests.outside import at_rest, raw
 from tests.programs import share

@@ -15,6 +15,7 @@ from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import AlreadyAnswered, StoreError
 from tests.conftest import Backend
 from tests.handmade import append, head_tokens
+from tests.held_runs import came_to
 from tests.outside import at_rest, is_postgres, raw, refusing
 from tests.test_rewind import CONFIG, Log, asking
 
@@ -255,7 +256,7 @@ async def test_a_run_that_is_cancelled(saver: WyrdSaver) -> None:
 
     async def waits(state: Log) -> Any:
         reached.set()
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
 
     builder = StateGraph(Log)
     builder.add_node("first", lambda s: {"log": ["first"]})
@@ -271,7 +272,7 @@ async def test_a_run_that_is_cancelled(saver: WyrdSaver) -> None:
             await graph.ainvoke({"log": ["one"]}, CONFIG)
 
     task = asyncio.create_task(run())
-    await reached.wait()
+    await came_to(task, reached.is_set)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage
 from langchain_core.tools import tool
@@ -22,6 +21,7 @@ from langgraph_wyrd.checkpoints import search
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.storage.tables import SEARCH
 from tests.conftest import Backend
+from tests.deep import create_deep_agent
 from tests.marked_words import stored_text
 from tests.outside import is_postgres, raw
 from tests.raw_rows import replace, stored

@@ -26,11 +26,11 @@ from langgraph_wyrd.storage.tables import LEASES, LeaseRow
 from tests import held_runs
 from tests.conftest import Backend
 from tests.handmade import config
-from tests.held_runs import ask, chain, fail, first, functional, last, slow, until
+from tests.held_runs import ask, came_to, chain, fail, first, functional, last, slow, until
 from tests.outside import Peer, at_rest, raw, write_lock
 from tests.test_hooks import heard
 
-pytestmark = pytest.mark.timeout(150, method="thread")
+pytestmark = pytest.mark.timeout(300, method="thread")
 
 Call = Callable[..., Any]
 
@@ -141,13 +141,11 @@ def test_a_killed_run_is_gone_on_with_at_once(durable: Backend, tmp_path: Path) 
         assert one.process.pid is not None
         os.kill(one.process.pid, signal.SIGKILL)
         (tmp_path / "go").touch()
-        since = time.monotonic()
+        two(held_runs.patient)  # so that it is not its silence that tells
         found: Any = None
         while not isinstance(found, list):  # it takes a moment to die
             found = two(held_runs.run, "t", None, "first slow last")
-        took = time.monotonic() - since
         assert found == ["in", "first", "slow", "last"]
-        assert took < 10  # so it was not its silence that told
         two(held_runs.close_saver)
     finally:
         one.process.join()
@@ -195,12 +193,12 @@ async def test_of_many_beginnings_one_succeeds(durable: Backend) -> None:
     savers = [durable.open(single_writer=True) for _ in range(2)]
     for each in savers:
         each.setup()
-    gate = threading.Barrier(8, timeout=20)
+    gate = threading.Barrier(8, timeout=200)
     refused = threading.Semaphore(0)
 
     def pause(state: held_runs.State) -> held_runs.State:
         for _ in range(7):  # however slow the machine is, all of them begin while this goes on
-            refused.acquire(timeout=20)
+            refused.acquire(timeout=200)
         return {"said": ["pause"]}
 
     def one(number: int) -> str:
@@ -280,13 +278,13 @@ async def test_a_cancelled_run_lets_go(durable: Backend) -> None:
 
     async def wait(state: held_runs.State) -> held_runs.State:
         started.set()
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
         return {}
 
     started = asyncio.Event()
     graph = chain(first, wait, last, checkpointer=saver)
     running = asyncio.create_task(graph.ainvoke({"said": ["in"]}, config("t")))
-    await started.wait()
+    await came_to(running, started.is_set)
     assert held(durable.url) == ["t"]
     running.cancel()
     with pytest.raises(asyncio.CancelledError):

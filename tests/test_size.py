@@ -110,7 +110,7 @@ def server(postgres_server: str) -> Iterator[str]:
 
 def reads(url: str, column: str = "seq_tup_read") -> dict[str, int]:
     """How many rows of each table were read from end to end (`idx_tup_read`: by an index)."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + 120
     while backend_pids(url) and time.monotonic() < until:  # they tell it as they end
         time.sleep(0.02)
     view = "indexes" if column.startswith("idx") else "tables"

@@ -15,6 +15,7 @@ from langgraph.types import interrupt
 
 from tests import outside
 from tests.conftest import Backend
+from tests.held_runs import came_to
 
 Call = Callable[..., Any]
 
@@ -43,11 +44,11 @@ async def in_every_way(saver: Any, call: Call) -> dict[str, str]:
 
     async def waits(state: State) -> Any:
         started.set()
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
 
     started = asyncio.Event()
     run = asyncio.create_task(compiled(saver, waits).ainvoke({"n": 0}, at("cancelled")))
-    await started.wait()
+    await came_to(run, started.is_set)
     run.cancel()
     with suppress(asyncio.CancelledError):
         await run
@@ -114,14 +115,14 @@ async def test_running_and_killed(durable: Backend, call: Call) -> None:
 
     def works(state: State) -> Any:
         started.set()
-        assert goes_on.wait(60)
+        assert goes_on.wait(200)
 
     graph = compiled(saver, works)
     run = threading.Thread(
         target=graph.invoke, args=({"n": 0}, at("t")), kwargs={"durability": "sync"}
     )
     run.start()
-    assert started.wait(60)
+    assert started.wait(200)
     (listed,) = await call(reader, "threads", status="running")
     assert (listed.status, listed.ended_at) == ("running", None)
     assert (await call(reader.thread("t"), "working_state")).status == "running"

@@ -253,13 +253,13 @@ def terminal(
     finally:
         if started.poll() is None:
             started.kill()
-        started.wait(10)
+        started.wait(120)
         os.close(ours)
 
 
 def read(end: int, until: str | None = None) -> str:
     """What comes, until a text does or the command ends."""
-    got, deadline = b"", time.monotonic() + 30
+    got, deadline = b"", time.monotonic() + 120
     while time.monotonic() < deadline:
         if until is not None and until in got.decode(errors="replace"):
             break
@@ -328,7 +328,7 @@ def test_pruning_asks(busy: str, answer: bytes) -> None:
     with terminal(80, "prune", "t1", "--delete", "--url", busy) as (started, end):
         assert "[y/N]" in read(end, "[y/N]")
         os.write(end, answer)
-        assert started.wait(20) == 1
+        assert started.wait(120) == 1
         assert "Traceback" not in read(end)
     with opened(busy) as saver:
         assert len(saver.threads()) == 3

@@ -8,7 +8,6 @@ from datetime import datetime, timezone
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
 from langchain_core.messages import (
@@ -28,6 +27,7 @@ from langgraph.types import Command, Overwrite, interrupt
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from tests.conftest import Backend
+from tests.deep import create_deep_agent
 from tests.scripted_agents import Scripted, calls
 
 Call = Callable[..., Any]

@@ -528,7 +528,7 @@ def test_live_updates(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(live, "EVERY", 0.05)
     saver = durable.open()
     inspected.run(saver, "chat-0193")
-    with inspected.served(ui.app(saver)) as url, httpx.Client(base_url=url, timeout=20) as http:
+    with inspected.served(ui.app(saver)) as url, httpx.Client(base_url=url, timeout=120) as http:
         with http.stream("GET", "/api/events") as answer:
             assert answer.headers["content-type"].startswith("text/event-stream")
             events = received(answer)
@@ -614,14 +614,14 @@ def test_the_command(sqlite: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
         said = running.stdout.readline()
         assert said, running.stderr and running.stderr.read()
         address, _, token = json.loads(said)["url"].partition("#token=")
-        with httpx.Client(base_url=address, headers=MINE) as http:
+        with httpx.Client(base_url=address, headers=MINE, timeout=120) as http:
             assert http.get("/api/threads").status_code == 401
             assert http.post("/api/login", json={"token": token}).status_code == 200
             assert len(got(http.get("/api/threads"))["threads"]) == 1
             made = http.post(of("chat-0193", "/label"), json={"name": "seen"})
             assert made.status_code == 200
         running.send_signal(signal.SIGINT)
-        assert running.wait(20) == 130
+        assert running.wait(120) == 130
     finally:
         if running.poll() is None:
             running.kill()

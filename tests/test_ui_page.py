@@ -344,7 +344,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("axe")
     command = ["npm", "install", "--prefix", str(folder), "--no-save", "--no-audit", "--no-fund",
                "--ignore-scripts", AXE]  # fmt: skip
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    subprocess.run(command, check=True, capture_output=True, timeout=200)
     return (folder / "node_modules/axe-core/axe.min.js").read_text("utf-8")
 
 

@@ -122,14 +122,14 @@ def test_a_thread_that_runs(durable: Backend) -> None:
         return [each.node for each in other.thread("t").working_state().due]
 
     def quick(state: Log) -> Log:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while other.get_tuple(config) is None or due() != ["quick", "slow"]:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         return {"log": ["quick"]}
 
     def slow(state: Log) -> Log:
-        assert looked.wait(20)
+        assert looked.wait(120)
         return {"log": ["slow"]}
 
     def write(config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
@@ -429,7 +429,7 @@ def test_a_writer_ahead_of_a_repair(made: Backend) -> None:
         time.sleep(0.5)
         assert not reading.done()
         other.execute("COMMIT")
-        assert reading.result(60)
+        assert reading.result(200)
     after = threads.all("WHERE thread_id = 'u'")[0]
     assert after["head"] is not None
     assert after["updated"].startswith("2999")
@@ -469,7 +469,7 @@ def test_a_row_that_somebody_else_puts_back(made: Backend, called: str) -> None:
         time.sleep(0.5)
         assert not writing.done()
         other.execute("COMMIT")
-        writing.result(60)
+        writing.result(200)
     assert not saver.verify("u").findings
 
 
@@ -487,7 +487,7 @@ def test_a_thread_that_comes_between_two_statements(postgres: Backend) -> None:
         time.sleep(0.5)
         assert not writing.done()
         other.execute("COMMIT")
-        writing.result(60)
+        writing.result(200)
     assert saver.get_tuple(at("u")) is None
 
 

@@ -52,6 +52,7 @@ from langgraph_wyrd.state.fold import fold
 from langgraph_wyrd.state.model import Due, LoopKind
 from tests.conftest import Backend
 from tests.handmade import config, new_id, put
+from tests.held_runs import until
 from tests.outside import python, raw
 from tests.scripted_agents import (
     APPROVE,
@@ -485,9 +486,17 @@ async def test_one_fails_one_asks_one_is_done(durable: Backend, call: Call) -> N
     """Of three nodes side by side each is distinguished, before and after the answer."""
     saver = durable.open()
 
+    runs: list[int] = []
+
     def bad(state: Work) -> Work:
-        time.sleep(0.05)  # the others come to their end first
+        runs.append(1)
+        until(others_ended)
         raise KeyError("x")
+
+    def others_ended() -> bool:  # and what they said is stored
+        found = saver.get_tuple(CONFIG)
+        written = [] if found is None else [channel for _, channel, _ in found.pending_writes]
+        return written.count("log") == len(runs) and "__interrupt__" in written
 
     builder: Any = StateGraph(Work)
     builder.add_node("ok", lambda state: {"log": ["ok"]})
@@ -515,7 +524,7 @@ async def test_while_a_node_runs(durable: Backend, call: Call) -> None:
 
     def slow(state: Work) -> Any:
         began.set()
-        go_on.wait(20)
+        go_on.wait(200)
         return {"messages": [AIMessage("done")]}
 
     builder: Any = StateGraph(Work)
@@ -524,8 +533,8 @@ async def test_while_a_node_runs(durable: Backend, call: Call) -> None:
     graph = builder.compile(checkpointer=saver)
     run = asyncio.create_task(asyncio.to_thread(graph.invoke, ask("Count the bees"), CONFIG))
     try:
-        assert await asyncio.to_thread(began.wait, 20)
-        deadline = time.monotonic() + 10  # its checkpoint is saved next to it
+        assert await asyncio.to_thread(began.wait, 200)
+        deadline = time.monotonic() + 120  # its checkpoint is saved next to it
         state: WorkingState | None = None
         while (state is None or state.due != (Due("slow"),)) and time.monotonic() < deadline:
             await asyncio.sleep(0.01)

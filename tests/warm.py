@@ -43,7 +43,8 @@ def serve(address: str, modules: list[str]) -> list[str] | None:
     import threading
 
     for each in modules:
-        importlib.import_module(each)
+        with contextlib.suppress(ImportError):  # a program that needs it says so
+            importlib.import_module(each)
     assert threading.active_count() == 1, threading.enumerate()
     gc.collect()
     gc.freeze()
@@ -109,11 +110,22 @@ def become(message: bytes, files: list[int]) -> list[str]:
         )  # fmt: skip
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
+    if limit := environment.get("WYRD_TEST_LIMIT"):
+        ends_with_tracebacks(float(limit))
     while arguments[0] == "-W":
         action, _, category = arguments[1].partition("::")
         warnings.filterwarnings(action, category=getattr(builtins, category))  # type: ignore[arg-type]
         arguments = arguments[2:]
     return list(arguments)
+
+
+def ends_with_tracebacks(seconds: float) -> None:
+    """End after so long, and say where each thread is; a forked child earlier than its parent."""
+    import faulthandler
+
+    faulthandler.register(signal.SIGALRM, all_threads=True, chain=True)
+    signal.alarm(round(seconds))
+    os.register_at_fork(after_in_child=lambda: signal.alarm(round(0.8 * seconds)))
 
 
 def execute(how: str, *rest: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import struct
 import threading
@@ -28,6 +29,7 @@ class Wire:
         self._heard = 0.0  # when the server, or the saver, said something
         self.cuts = 0
         self._pairs: list[socket.socket] = []
+        self._said: list[tuple[socket.socket, threading.Lock]] = []
         here = {"host": "127.0.0.1", "port": self._listener.getsockname()[1]}
         self.url = make_conninfo(**{**told, **here, "sslmode": "disable", "gssencmode": "disable"})
         threading.Thread(target=self._accept, daemon=True).start()
@@ -39,9 +41,21 @@ class Wire:
     @armed.setter
     def armed(self, armed: bool) -> None:
         """What a read commits may still be on its way, as nobody waits for that answer."""
-        while time.monotonic() - self._heard < 0.2:
+        deadline = time.monotonic() + 120
+        while armed and not self._is_quiet():
+            assert time.monotonic() < deadline, "it is never quiet"
             time.sleep(0.02)
         self._armed = armed
+
+    def _is_quiet(self) -> bool:
+        """Whether nothing was said for a while, and all that the server said has arrived."""
+        if time.monotonic() - self._heard < 0.2:
+            return False
+        for server, carrying in list(self._said):
+            with carrying:
+                if server.fileno() >= 0 and select.select([server], [], [], 0)[0]:
+                    return False
+        return True
 
     def _accept(self) -> None:
         while True:
@@ -61,17 +75,30 @@ class Wire:
                 ).start()
 
     def _carry(self, one: socket.socket, other: socket.socket, watched: bool) -> None:
-        with contextlib.suppress(OSError):
-            while data := one.recv(65536):
-                self._heard = time.monotonic()
-                if watched and self._armed and self.ANSWER in data:
-                    self._armed = False
-                    self.cuts += 1
-                    break
-                other.sendall(data)
+        carrying, goes_on = threading.Lock(), True
+        if watched:
+            self._said.append((one, carrying))
+        with contextlib.suppress(OSError, ValueError):  # the second: it was closed
+            while goes_on:
+                select.select([one], [], [])
+                with carrying:
+                    goes_on = self._carried(one, other, watched)
+        if watched:
+            self._said.remove((one, carrying))
         for end in (one, other):
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
+
+    def _carried(self, one: socket.socket, other: socket.socket, watched: bool) -> bool:
+        """Pass on what is there; False at the end, or where the answer was swallowed."""
+        data = one.recv(65536)
+        self._heard = time.monotonic()
+        if watched and self._armed and self.ANSWER in data:
+            self._armed = False
+            self.cuts += 1
+            return False
+        other.sendall(data)
+        return bool(data)
 
     def close(self) -> None:
         self._listener.close()

@@ -129,6 +129,18 @@ def asks_for_words(text: str) -> bool:
     return _WORDING.search(plain_latin(own_words(text)[:300])) is not None
 
 
+_BEYOND = late(  # "yes, and then send it to Ann"
+    r"(?:^|[\s,.;!])(?:and|then|und|dann|danach|et|puis|ensuite|y|luego|e|poi|depois|dopo|en|"
+    r"dan|daarna)"
+    r"(?: \S+){3}"
+)
+
+
+def goes_beyond(text: str) -> bool:
+    """Whether a yes goes on: what is taken up, and one thing more."""
+    return _BEYOND.search(plain_latin(own_words(text))) is not None
+
+
 _MINE = late(
     r"(?:i|i'\w+|it|it's|my|our|ich|es|mein\w*|je|j'\w+|c'est|mon|ma|yo|mi|eu|meu|minha|io|mio|mia"
     r"|ik|het|mijn)\b|我|私"

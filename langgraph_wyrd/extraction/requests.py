@@ -36,7 +36,7 @@ from langgraph_wyrd.state.model import Source, cut, shortened
 
 _PLEASE = 40  # characters: a longer answer says what is wanted
 _PLEASE_CJK = 16
-_FEW = 3  # words: so long a yes says what it takes up
+_FEW = 3  # words of a yes that only takes up an offer
 _SHORT = 90  # characters
 
 
@@ -107,10 +107,11 @@ class Requests(Owed):
 
     def _takes_up(self, heard: _Heard) -> bool:
         """Whether a turn only takes up what was offered after the work, or declines it."""
-        said = heard.said
+        said, text = heard.said, heard.message.text
         if said.agrees and not (said.questions or said.redirect or self.requests):
             self._ask(heard)
-            own = said.wish or len(heard.line.split()) >= _FEW
+            own = said.wish or asking.goes_beyond(text)
+            own = own or (len(heard.line.split()) > _FEW and share(heard.line, heard.asked))
             if own and not self._talk(heard):
                 self._aims(heard.message, heard.line, heard.source)
             else:

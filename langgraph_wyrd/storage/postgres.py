@@ -305,8 +305,9 @@ class PostgresDriver:
             return False
         if isinstance(cause, _UNPREPARED):  # nothing is prepared from now on
             return True
-        # After a fail-over, only a new session learns whether it may write.
-        return not fresh and (
+        # After a fail-over, only a new session learns whether it may write. One that was just made
+        # may be of the server that goes down: another host may take over.
+        return (not fresh or self._several) and (
             lost(cause) or isinstance(cause, psycopg.errors.ReadOnlySqlTransaction)
         )
 

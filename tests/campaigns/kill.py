@@ -282,7 +282,7 @@ def kill_once(url: str, path: Path, dice: random.Random) -> bool:
 
 def finish(url: str, path: Path) -> None:
     process = start(url, path)
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=250)
     assert process.returncode == 0, err.decode()
     assert not err, err.decode()
 

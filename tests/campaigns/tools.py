@@ -24,22 +24,25 @@ from tests.outside import forked, fresh_databases
 from tests.paying_agent import LONGEST, gone_on, killed
 
 
-def campaign(url: str, folder: Path, n: int, dice: random.Random) -> Counter[str]:
-    """Kill `n` processes on one database; raises where one paid twice, or without a trace."""
+def campaign(url: str, folder: Path, n: int, dice: random.Random, first: int = 0) -> Counter[str]:
+    """Kill `n` processes on one database; raises where one paid twice, or without a trace.
+
+    Their threads are numbered from `first`.
+    """
     told = forked.SimpleQueue()
     seen: Counter[str] = Counter()
-    for number in range(n):
+    for number in range(first, first + n):
         thread, journal = f"t{number}", folder / f"journal-{number}"
         kill = (("model", "tool")[number % 2], dice.uniform(0, LONGEST), dice.uniform(0, LONGEST))
         way = ("sync", "async")[number // 2 % 2]
         child = forked.Process(target=killed, args=(url, journal, thread, kill, way))
         child.start()
-        child.join(60)
+        child.join(200)
         assert child.exitcode in (-signal.SIGKILL, 0), child.exitcode
         seen["kills" if child.exitcode else "over before"] += 1
         other = forked.Process(target=gone_on, args=(url, journal, thread, told))
         other.start()
-        other.join(60)
+        other.join(200)
         assert other.exitcode == 0, f"{thread} can't go on"
         paid, traced, times, results = told.get()
         assert times <= 1, f"{thread}: paid {times} times; {kill}, {way}"

@@ -6,7 +6,6 @@ COMMON = (
     "sei siamo questo questa quello buongiorno salve anche ora perche tutto bene o al alla "
     "nel nella dal piu gia molto cosa fare era essere stato c'e e' posso sto da su"
     " io ne l' un' dell' all' nell' sull' quell' c'"
-    " oggi domani ieri lunedi martedi mercoledi giovedi venerdi sabato ore"
 )
 YOU = (
     r"\b(?:lei|tu|ti|te|suo|sua|suoi|sue|tuo|tua|tuoi|tue|voi|vostr[oaie]|io|mi|noi|puoi|"
@@ -82,8 +81,6 @@ DEMANDS = (
     r"mandamel[oa]|confermami|incollami|mi mostri|mi confermi)\b|\bincoll[ai] qui\b|^(?:per|"
     r"al fine di) (?:\w+,? ){2,8}(?:mi )?(?:indichi|indica|inserisca|fornisca|comunichi|invii|"
     r"confermi)\b",
-    r"^(?:invii|mandi|alleghi|carichi|indichi|inserisca|scelga|compili|fornisca|confermi|"
-    r"invia|manda|allega|carica|compila)\b.{1,60}\bper (?:favore|cortesia)$",
 )
 NEEDS = (
     r"^se mi (?:comunica|da|dai|manda|mandi|invia|invii|passa|passi|fornisce|fornisci|dice|"
@@ -123,8 +120,6 @@ BEGINS = (
     r")?(?:ti|le|vi) (?:dico|faccio sapere|aggiorno|rispondo|confermo|scrivo)\b",
     r"\bquasi (?:finito|pronto|fatto|alla fine)\b|\bmi serv\w+ (?:ancora )?(?:alcuni|qualche|"
     r"un paio di|un po' di|pochi) (?:minut|second|istant|temp|moment)\w*",
-    r"\bsta(?:nno)? (?:analizzando|verificando|valutando|controllando|lavorando|esaminando|"
-    r"elaborando)\b|\bdar(?:a|anno|emo) (?:un )?(?:riscontro|risposta)\b",
 )
 REFUSES = (
     r"\b(?:purtroppo|sfortunatamente|mi dispiace ma)\b",

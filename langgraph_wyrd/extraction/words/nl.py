@@ -6,7 +6,6 @@ COMMON = (
     "bedankt dank hallo alstublieft alsjeblieft ja nee goed er wordt worden deze waar wanneer "
     "waarom welke mij moet dan nu zo geen over heel even zou zal alles"
     " laat hem ons jullie toch wel me hij zij daar hier"
-    " uur vandaag morgen gisteren maandag dinsdag woensdag donderdag vrijdag"
 )
 YOU = r"\b(?:u|uw|je|jij|jou|jouw|jullie|ik|we|wij|mij|me)\b"
 COURTESY = (
@@ -115,8 +114,6 @@ BEGINS = (
     r"\bbijna (?:klaar|gereed|zover)\b|\bwordt doorverbonden\b|^blijf aan de lijn\b|^(?:even|"
     r"eens) (?:\w+ ){0,4}(?:kijken|checken|zoeken|nakijken|overleggen|navragen)$|\bheb (?:nog "
     r")?(?:een paar|enkele|wat|even) (?:minuten|tijd|seconden)\b",
-    r"\ben (?:maak|zoek|kijk|regel|controleer|reserveer|stuur|verwerk) (?:ik )?(?:nu )?(?:de|"
-    r"het|een|dit|dat)\b|\bkomt (?:er )?(?:bij|op) .{0,10}\bterug\b",
 )
 REFUSES = (
     r"\b(?:helaas|jammer genoeg|spijtig)\b",
@@ -148,8 +145,6 @@ NODS = (
     r"bent|(?:ziet|zag) er (?:heel |erg |echt )?(?:goed|mooi|top|prima|netjes) uit|helemaal"
     r"|nu wel|ik wacht wel(?: even)?|ik kijk (?:er|het)(?: later| straks| zo| morgen| even)? "
     r"(?:naar|na)|(?:ik )?(?:bekijk|probeer|test) (?:het|dat) (?:later|straks|zo|morgen|even)"
-    r"|(?:dit|dat) (?:is|was) precies wat ik (?:zocht|bedoelde|wilde|nodig had)|werkt hier|"
-    r"doet het hier"
 )
 YES = (
     r"ja|jep|yes|zeker|ok|oke|okay|prima|graag|natuurlijk|akkoord|klopt|precies|doe maar|"
@@ -193,7 +188,6 @@ STOP = (
     r"(?:het is )?niet (?:meer|langer) nodig|(?:het |dat )?hoeft niet(?: meer)?|ik wil (?:het|"
     r"dat|hem|ze) niet(?: meer)?|(?:doe|stuur|verwijder) (?:het|dat|hem|ze) (?:maar )?niet|"
     r"niet (?:doen|sturen|verwijderen)",
-    r"laat (?:dan|nu|het dan) maar(?: zitten)?",
 )
 REDIRECT = (
     r"^(?:nee[,.;:!]? |wacht[,.;:!]? |ah[,.;:!]? |oke?[,.;:!]? |oh[,.;:!]? |maar |"
@@ -204,7 +198,6 @@ REDIRECT = (
     r"\blaat .{1,40} zitten\b",
     r"^(?:nee\W+)*ik (?:bedoel(?:de)?|had het over)\b",
     r"^(?:nee\W+)?(?:dat|dit) (?:bedoel\w*|is|was) (?:ik )?(?:het )?niet\b",
-    r"^maak er .{1,40} van\b",
 )
 WISHES = (
     r"(?:ik|we|wij) (?:wil|willen|zou|zouden|zoek|heb .{0,12}nodig)\b",

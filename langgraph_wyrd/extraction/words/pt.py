@@ -7,7 +7,6 @@ COMMON = (
     "fazer tudo bom boa dia tambem agora porque vou algo sobre gostaria me se pra ta ele ela "
     "so"
     " te lhe sem quem mim ti nosso nossa ate ainda era tem ha"
-    " hoje amanha ontem terca sexta feira horas hora"
 )
 YOU = (
     r"\b(?:voces?|tu|te|seu|sua|seus|suas|teu|tua|eu|me|meu|nos|pode|poderia|quer|prefere|"
@@ -128,9 +127,6 @@ BEGINS = (
     r"inicio|avanco|prossigo) (?:por|com|a|pel[oa])\b",
     r"\bquase (?:\w+ndo|pronto|la)\b|\bprecis\w+ de (?:alguns|uns|mais) (?:minutos|instantes|"
     r"segundos|tempo)\b",
-    r"\bja vou\b|\bto \w+(?:ando|endo|indo)\b|\b(?:esta|estao|estamos) (?:verificando|"
-    r"analisando|cuidando|avaliando|processando|revisando|trabalhando)\b|\bdar(?:a|ao|emos) "
-    r"(?:um )?(?:retorno|resposta)\b",
 )
 REFUSES = (
     r"\b(?:infelizmente|lamento|lamentavelmente)\b",
@@ -211,7 +207,6 @@ STOP = (
     r"mesmo|eu mesma|sozinh[oa]|aqui))*|(?:deixa |deixe )?(?:que )?eu "
     r"(?:mesm[oa] )?(?:faco|reservo|resolvo)",
     r"nao precisa(?: nao| disso| de nada)?",
-    r"pode deixar",
 )
 REDIRECT = (
     r"^(?:nao[,.;:!]? |espera[,.;:!]? |espere[,.;:!]? |ah[,.;:!]? |ok[,.;:!]? |bom[,.;:!]? |"
