@@ -110,7 +110,7 @@ def _named(wait: Read | Write) -> Steps[Any]:
     try:
         return (yield from _healed(wait))
     except Exception as error:
-        if isinstance(error, WyrdError) or not is_damage(error):
+        if isinstance(error, WyrdError) or not is_damage(error) or not wait.threads:
             raise
         script = partial(mend.damaged, wait.engine.driver.dialect, wait.threads)
         damage = yield job(wait.engine, "read", script)

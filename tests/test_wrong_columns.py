@@ -25,7 +25,7 @@ SAMPLE = [
     ("wyrd_labels", "checkpoint", BYTES), ("wyrd_search", "thread", BYTES),
     ("wyrd_threads", "updated", "a text"), ("wyrd_threads", "title", BYTES),
     ("wyrd_threads", "thread_id", BYTES), ("wyrd_threads", "ttl", "a text"),
-    ("wyrd_todos", "content", BYTES),
+    ("wyrd_threads", "status", BYTES), ("wyrd_todos", "content", BYTES),
 ]  # fmt: skip
 
 
@@ -91,6 +91,17 @@ async def test_a_thread_goes_on_where_a_row_is_lost(
     assert await call(saver.thread("t"), "add_todo", "more")
     assert {heal.kind for heal in await call(saver.thread("t"), "heals")} & {"left_out", "ancestor"}
     assert (await call(saver, "verify", "t")).ok == (column == "checkpoints.events")
+
+
+@pytest.mark.parametrize("column", ["buried", "version"])
+def test_a_thread_whose_own_row_is_damaged(sqlite: Backend, tmp_path: Path, column: str) -> None:
+    """With on_damage="raise" every verb that needs the row says so; else it is made again."""
+    with sqlite.open() as saver:
+        ids = program(saver)
+    Rows(sqlite.url, "wyrd_threads").run(f"UPDATE {{}} SET {column} = ?", BYTES)
+    strict = sqlite.open(on_damage="raise")
+    assert looked(strict, ids, tmp_path, random.Random(column)) == []
+    strict.close()
 
 
 async def test_a_row_that_is_in_the_way_is_named(sqlite: Backend, call: Call) -> None:

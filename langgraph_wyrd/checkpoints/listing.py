@@ -477,7 +477,7 @@ def _thread(row: ThreadRow) -> ThreadInfo:
     ended = made_at(row.head) if row.head and row.status not in (None, "due") else None
     return ThreadInfo(
         thread_id=given(row.thread_id),
-        status=row.status,  # type: ignore[arg-type]
+        status=_text(row.status),  # type: ignore[arg-type]
         reason=LOST_REASON if row.head == LOST else _text(row.reason) or None,
         title=_text(row.title),
         due=due_of(row.due),

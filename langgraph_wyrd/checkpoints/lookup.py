@@ -71,8 +71,9 @@ def own_row(
 ) -> Script[ThreadRow | None]:
     """What a look for a thread's own row finds.
 
-    Raises CheckpointDamaged where it is missing, and others of its rows are not. Before that it
-    looks again: on Postgres another writer may have begun the thread between two statements.
+    Raises CheckpointDamaged where it is damaged; or missing, and others of its rows are not. Before
+    that it looks again: on Postgres another writer may have begun the thread between two
+    statements.
     """
     row = yield from look()
     if row is None:
@@ -82,6 +83,8 @@ def own_row(
             row = yield from look()
             if row is None:
                 raise
+    if row is not None:
+        missing.typed(row, thread_id)
     return row
 
 

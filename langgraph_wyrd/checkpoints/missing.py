@@ -14,7 +14,7 @@ from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.parity import JOURNALED, LAST, place_of, tags_of
 from langgraph_wyrd.storage.scripts import Query, Script
-from langgraph_wyrd.storage.tables import Key, WriteRow
+from langgraph_wyrd.storage.tables import Key, ThreadRow, WriteRow
 
 _NAMED = {
     "sqlite": "SELECT thread FROM wyrd_parity WHERE name = ?",
@@ -42,10 +42,10 @@ def expected(
     if thread is None:
         yield from not_stored(dialect, thread_id)
         return
+    typed(thread, thread_id)
     buried = thread.buried
     if (
         thread.thread_id != thread_id
-        or type(thread.version) is not int
         or (thread.deleted_at is not None and found.path)
         or (buried is not None and found.path and not buried < found.path[-1].id)
     ):
@@ -62,6 +62,12 @@ def expected(
         yield from present(thread.key, found.path[0].id if found.path else start, LAST)
     elif not found.path:
         yield from present(thread.key, id, id)
+
+
+def typed(thread: ThreadRow, thread_id: str) -> None:
+    """Raise CheckpointDamaged where a thread's row can't be compared with anything."""
+    if type(thread.version) is not int or not isinstance(thread.buried, str | None):
+        raise CheckpointDamaged(f"the row of thread {given(thread_id)!r} is damaged")
 
 
 def not_stored(dialect: str, thread_id: str) -> Script[None]:

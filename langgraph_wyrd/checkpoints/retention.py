@@ -422,7 +422,7 @@ def ttl(dialect: str, codec: Codec, thread_id: str) -> Script[timedelta | None]:
     """How long a thread may be idle, by its own `set_ttl`; None: it has none."""
     thread = yield from known(dialect, thread_id)
     ((seconds,),) = yield Query("SELECT ttl FROM wyrd_threads WHERE key = ?", (thread.key,))
-    return None if seconds is None else timedelta(seconds=seconds)
+    return timedelta(seconds=seconds) if isinstance(seconds, int) else None
 
 
 def expire(

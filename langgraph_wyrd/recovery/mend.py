@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.checkpoints import search, states
@@ -188,6 +187,8 @@ def damaged(dialect: str, thread_ids: Collection[str]) -> Script[str]:
         said = [f"{name} {', '.join(parts)}" for name, parts in places]
         if found.absent:
             said.append(absent(found))
+        if place.row is not None and (right := remade(found, place.row)) is not None:
+            said += [f"{tables.THREADS.name} {name}" for name in differing(place.row, right)]
         if said:
             more = f" and {len(said) - 1} more" if len(said) > 1 else ""
             what = given(said[0]) + more
@@ -301,8 +302,11 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
     yield from group_anew(found, lost)
     if moved or says_less:
         thread = yield from thread_row(dialect, thread_id)
-        with suppress(KeyMissing, CheckpointDamaged):
+        try:
             yield from states.show_again(dialect, codec, thread)
+        except Exception as error:  # what is left is damaged, or its key is missing: as it was
+            if not isinstance(error, KeyMissing) and not is_damage(error):
+                raise
     return (yield from _recorded(found, heals))
 
 
