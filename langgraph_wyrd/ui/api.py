@@ -216,11 +216,16 @@ async def loops(call: Call) -> Any:
 _HAPPENED = (*_texts("since"), *_texts("kind", many=True), _LIMIT)
 
 
-@_read("/events", *_HAPPENED, *_texts("thread_id", many=True))
 async def events(call: Call) -> Any:
     """What happened in all threads, oldest first: as JSON, or live as server-sent events."""
     page = await call.saver.aevents(**call.query)
     return {"events": page.to_records(), "next": page.next}
+
+
+# Where the live updates are, for who accepts JSON only.
+EVENTS_LISTED = Operation(
+    "GET", "/events", events, query=(*_HAPPENED, *_texts("thread_id", many=True))
+)
 
 
 @_read_thread("")

@@ -21,7 +21,7 @@ from starlette.routing import Route
 
 from langgraph_wyrd import errors
 from langgraph_wyrd.errors import InvalidInput, WyrdError
-from langgraph_wyrd.ui.api import OPERATIONS, Call, Operation, checked
+from langgraph_wyrd.ui.api import EVENTS_LISTED, OPERATIONS, Call, Operation, checked
 from langgraph_wyrd.ui.live import live
 from langgraph_wyrd.ui.openapi import document
 from langgraph_wyrd.ui.security import Access, Guard, Refused
@@ -60,8 +60,8 @@ def make(
     endpoints = {
         (each.method, each.path): _endpoint(each, looked_at, access) for each in OPERATIONS
     }
-    events = "GET", "/events"
-    endpoints[events] = _events(looked_at, access, endpoints[events])
+    listed = _endpoint(EVENTS_LISTED, looked_at, access)
+    endpoints["GET", "/events"] = _events(looked_at, access, listed)
     routes = []
     for root in ("/api", ""):
         for (method, path), endpoint in endpoints.items():
@@ -202,7 +202,8 @@ def _events(saver: WyrdSaver, access: Access, listed: Endpoint) -> Endpoint:
 
 
 async def _document(request: Request) -> Response:
-    return await _json(document(OPERATIONS, request.scope.get("root_path", "")))
+    operations = [*OPERATIONS, EVENTS_LISTED]
+    return await _json(document(operations, request.scope.get("root_path", "")))
 
 
 _TYPES = {
