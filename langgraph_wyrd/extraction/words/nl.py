@@ -97,8 +97,8 @@ BEGINS = (
     r"\b(?:ik neem|(?:we|wij|zij|ze|collega's) nemen|neemt|wordt) .{0,40}\bcontact\b|\b(?:u|"
     r"je) hoort (?:\w+ ){0,6}van (?:ons|mij|me)\b|\b(?:u|je) (?:ontvangt|krijgt) (?:\w+ "
     r"){0,3}(?:bericht|antwoord|reactie|een update)\b|\bin behandeling\b",
-    r"\bwacht(?:en)? nog op (?!uw|je|jouw|u\b)|\bnog niet klaar\b|(?<!je )(?<!u )(?<!jullie "
-    r")\bmoet(?:en)? nog\b",
+    r"\bwacht(?:en)? nog op (?!uw|je|jouw|u\b)|\bnog niet klaar\b|"
+    r"\bmoet(?:en)? nog\b(?<!je moet nog)(?<!u moet nog)(?<!jullie moeten nog)",
     r"\baan mij over\b|^komt (?:goed|in orde|eraan|voor elkaar)\b|^(?:doe|regel|fix) ik\b|"
     r"\b(?:ga|gaan) .*aan de slag|^(?:\w+, )?aan de slag\b|\b(?:dan|nu) ga (?:ik|we)\b|^laten "
     r"we (?:met|eerst|eens|beginnen|kijken)\b",

@@ -112,8 +112,9 @@ BEGINS = (
     r"\bja (?:te |lhe |o |a |isso )?(?!\w+(?:ado|ido|ito|sto)\b|tenho|posso|sinto|acho|"
     r"entendo|muito|certo|pronto|quero|conheco|como|no\b)\w{3,}o\b|\b(?:eu )?(?:te|lhe|vos) "
     r"(?:aviso|digo|falo|retorno|respondo|informo|comunico|mando noticias)\b",
-    r"\b(?!poder|precisar|ser(?:ei|emos)|ter(?:ei|emos)|ficarei feliz)\w{2,}(?:arei|erei|irei|"
-    r"aremos|eremos|iremos)\b|\bfar(?:ei|emos)\b",
+    r""
+    r"rei\b(?<=\w\w[aei]rei)(?<!poderei)(?<!precisarei)(?<!ficarei)"
+    r"|remos\b(?<=\w\w[aei]remos)(?<!poderemos)(?<!precisaremos)|\bfar(?:ei|emos)\b",
     r"\breceber(?:a|as) (?:uma |um |o |a )?(?:resposta|retorno|contato|contacto|noticias)\b|"
     r"\b(?:vao|ira|irao) (?:te |lhe |o |a )?(?:retornar|responder|contatar|contactar|ligar|"
     r"entrar em contato|avisar)\b|\bentrarao em contat\w\b|\bencaminhei (?:o |a )?(?:seu|"
@@ -141,8 +142,9 @@ DONE = (
     r"\b(?:adicionei|criei|corrigi|atualizei|removi|enviei|implementei|cancelei|reservei|"
     r"fiz|alterei|gerei|escrevi|encontrei)\b",
     r"✅|✔",
-    r"\b(?!\w+(?:arei|erei|irei)\b|(?:sei|gostei|pensei|notei|achei|olhei|verifiquei|analisei|"
-    r"comecei|reparei|tentei|fiquei|precisei|encontrei|cheguei)\b)\w{3,}ei\b|\b(?:corrigi|"
+    r""
+    r"ei\b(?<=\w\w\wei)(?<![aei]rei)(?<!gostei)(?<!pensei)(?<!notei)(?<!achei)(?<!olhei)"
+    r"(?<!quei)(?<!analisei)(?<!comecei)(?<!reparei)(?<!tentei)(?<!precisei)(?<!cheguei)|\b(?:corrigi|"
     r"inclui|reescrevi|movi|resolvi|abri|inseri|converti|traduzi)\b",
 )
 ALSO = r"\b(?:tambem|alem disso|adicional|adicionalmente|outr[ao]s?|ainda|depois|em seguida)\b"
