@@ -40,8 +40,6 @@ DEMANDS = (
     r"(?:^|: )(?:und )?(?:ihre?n?|deine?n?) [\w -]{2,30},? bitte\W*$",
     r"^(?:gib|nenn|wahl|bestatig|schick|send|lad|teil|schreib|fuge?|trag|full)\w* (?:mir |uns )?"
     r"bitte (?:noch )?(?:dein|den|die|das|ein)\w*\b(?!.*\b(?:wenn|falls)\b)",
-    r"\b(?:brauchte|brauche|benotige|benotigen|brauchten|brauchen) (?:ich|wir) (?:\w+ ){0,3}"
-    r"(?:ihr|dein|eur)\w*\b",
     r"\b(?:teile?|sage?|nenne?|gib|schicke?|sende?|beschreibe?|verrate?|zeige?) (?:mir|uns)\b"
     r"(?! (?:gern |einfach |ein\w* )*(?:bescheid|wenn|falls|moment|minute|sekunde))",
     r"^bitte (?:\w+ )?(?:bestatigen?|auswahlen|wahlen|antworten)(?: sie)?\W*$",
@@ -125,7 +123,6 @@ DONE = (
     r"\b(?:wurde|wurden|ist|sind) .*\b(?:\w*ge\w+(?:t|en)|\w+iert|behoben|erstellt|"
     r"verschickt|storniert)\b",
     r"\bhier (?:ist|sind|finden|findest|die|der|das|eine?)\b",
-    r"\b(?:lauft|funktioniert) (?:jetzt|nun|wieder)\b",
     r"✅|✔",
     r"^(?!ansonsten|zumindest)(?:ge|er|ver|be|ent|auf|ab|an|ein|aus|um)\w{3,}(?:t|(?<!ung)en)"
     r"(?:,|$)",

@@ -34,7 +34,6 @@ OFFERS = (
     r"^(?:and |or |so )?(?:shall|should) we\b",
     r"^(?:if you(?:'d| would)? (?:like|want|prefer|wish|need|say|tell|share|send|give|paste|"
     r"let))\b",
-    r"^want me to\b",
     r"\blet me know (?:if|whether) (?:you(?:'d| would)? (?:like|want|prefer|need|wish)|i should|"
     r"we should)\b",
     r"\blet me know how you(?:'d| would)? (?:like|want|prefer|wish) (?:me )?to (?:proceed|go on|"

@@ -34,9 +34,6 @@ OFFERS = (
     r"^(?:y |o )?(?:quieres?|quer[ei]s|deseas?|te gustaria|le gustaria) \w+[aei]r(?:l[oae]s?)?\b",
     r"^si (?:quieres|quiere|lo deseas|lo desea|deseas|desea|prefieres|prefiere|gustas|gusta|"
     r"te interesa|le interesa|te parece|le parece|lo prefieres)\b",
-    r"^(?:(?:te|le|se|lo|la|los|las) )*(?!necesito|requiero|tengo|puedo|quiero|solo|pero|como|"
-    r"todo|segundo|adjunto|espero|creo)\w{3,}o (?:el|la|los|las|un|una|lo|tambien|otro|"
-    r"otra)\b.*\?$",
     r"^(?:lo|la|los|las) (?!confirm|reserv|compr|envi|cancel|borr)\w{3,}o\W*\?$",
 )
 APPROVAL = (r"^puedo (?!ayudar|tambien|pregunt|saber)\w+",)
