@@ -4,7 +4,7 @@ COMMON = (
     "der die das und ich sie ist nicht ein eine einen mit fur auf zu den dem von bitte "
     "kann konnen haben wir mir mich ihre ihr ihren es auch noch wie was wird werden "
     "sind habe hat im dass wenn aber oder danke du dir dich dein deine bei wurde soll mochte "
-    "mochte welche welcher nur schon jetzt mal alles gibt nach warum wo wann gerne ja nein"
+    "mochte welche welcher bis nur schon jetzt mal alles gibt nach warum wo wann gerne ja nein"
 )
 YOU = r"\b(?:sie|ihnen|ihre?[nmrs]?|du|dir|dich|deine?[nmrs]?|euch|ich|wir|bitte|mir)\b"
 COURTESY = (
