@@ -695,6 +695,37 @@ def test_forks(saver: Any, program: Program, durabilities: Durabilities) -> None
             pytest.skip("this LangGraph changes the trunk itself, also in InMemorySaver")
 
 
+def test_a_prune_behind_an_edit_that_counts_nothing(
+    saver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The edits of LangGraph 1.2.0 do not say that a DeltaChannel is rebuilt from what was before:
+    a prune keeps that all the same."""
+
+    class Told(TypedDict, total=False):
+        log: Annotated[list[str], DeltaChannel(joined, snapshot_frequency=50)]
+
+    put = saver.put
+
+    def uncounted(config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        if metadata["source"] == "update":
+            metadata = {k: v for k, v in metadata.items() if not k.startswith("counters")}
+        return put(config, checkpoint, metadata, new_versions)
+
+    monkeypatch.setattr(saver, "put", uncounted)
+    builder = StateGraph(Told).add_node("say", lambda state: {"log": ["said"]})
+    graph: Any = builder.add_edge(START, "say").compile(checkpointer=saver)
+    for turn in range(2):
+        graph.invoke({"log": [f"turn {turn}"]}, config("t"))
+    for word in ("one", "two"):
+        graph.update_state(config("t"), {"log": [word]}, as_node="say")
+    before = graph.get_state(config("t")).values
+    assert before["log"][-2:] == ["one", "two"]
+    assert len(before["log"]) == 6
+    saver.prune(["t"])
+    assert graph.get_state(config("t")).values == before
+    assert graph.invoke({"log": ["on"]}, config("t"))["log"] == [*before["log"], "on", "said"]
+
+
 def test_a_copied_thread_goes_on(saver: Any, program: Program, durabilities: Durabilities) -> None:
     """A copy has the state of its source, both go on alone, and each survives the other."""
     for durability in durabilities:

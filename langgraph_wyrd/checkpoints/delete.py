@@ -274,6 +274,12 @@ def line_of(every: Iterable[Light], end: str | None) -> set[str]:
 # ---- checkpoints that go
 
 
+def counted(codec: Codec, found: path.Found) -> set[str] | None:
+    """The delta channels of a checkpoint that have no value there, as LangGraph counts them."""
+    counters = metadata_at(codec, found.path[0]).get("counters_since_delta_snapshot")
+    return {*counters} if isinstance(counters, dict) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Deletion:
     """Takes checkpoints out of a thread; `every` has all that it has."""
@@ -291,15 +297,34 @@ class Deletion:
             if each.place in gone or each.parent is None or (each.ns, each.parent) not in gone:
                 continue
             found = yield from path.find(self.dialect, name, each.ns, each.id, writes=False)
-            counters = metadata_at(self.codec, found.path[0]).get("counters_since_delta_snapshot")
-            if isinstance(counters, dict):
+            names = counted(self.codec, found)
+            if names is None and found.path[0].source == "update":
+                names = yield from self._before_edits(each)
+            if names is not None:
                 here = restore(self.codec, found)
-                wanted = [n for n in counters if n in here.versions and n not in here.channels]
+                wanted = [n for n in names if n in here.versions and n not in here.channels]
                 line = yield from lineage(
                     self.dialect, self.codec, name, each.ns, each.parent, wanted
                 )
                 kept |= {(each.ns, id) for id in line.ids}
         return kept & set(gone)
+
+    def _before_edits(self, edited: Light) -> Script[set[str]]:
+        """What may be a delta channel at an edit of LangGraph 1.2.0, which counts none: the
+        channels that were counted, or had a value, before it."""
+        names: set[str] = set()
+        current = edited.parent
+        while current is not None:
+            thread = self.thread.thread_id
+            found = yield from path.find(self.dialect, thread, edited.ns, current, writes=False)
+            if found.target is None:
+                break
+            here = counted(self.codec, found)
+            names |= {*(here or ()), *restore(self.codec, found).channels}
+            if here is not None or found.path[0].source != "update":
+                break
+            current = found.path[0].parent
+        return names
 
     def drop(self, gone: Collection[Place], *, history: bool = False) -> Script[None]:
         """Delete checkpoints; those that build on them are built on what stays.
