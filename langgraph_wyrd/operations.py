@@ -11,7 +11,7 @@ import asyncio
 import functools
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
@@ -110,13 +110,17 @@ def _named(wait: Read | Write) -> Steps[Any]:
     try:
         return (yield from _healed(wait))
     except Exception as error:
-        if isinstance(error, WyrdError) or not is_damage(error) or not wait.threads:
-            raise
-        script = partial(mend.damaged, wait.engine.driver.dialect, wait.threads)
-        damage = yield job(wait.engine, "read", script)
-        if not damage:
-            raise
-        raise CheckpointDamaged(damage) from error
+        yield from refuse_damaged(wait.engine, wait.threads, error)
+        raise
+
+
+def refuse_damaged(engine: Engine, threads: Sequence[str], error: Exception) -> Steps[None]:
+    """Raise CheckpointDamaged in the place of an error that has no name, where these threads are
+    damaged."""
+    if threads and is_damage(error) and not isinstance(error, WyrdError):
+        damage = yield job(engine, "read", partial(mend.damaged, engine.driver.dialect, threads))
+        if damage:
+            raise CheckpointDamaged(damage) from error
 
 
 def _healed(wait: Read | Write) -> Steps[Any]:

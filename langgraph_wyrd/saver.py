@@ -528,10 +528,11 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
 
     def _again(self, script: Reading, thread_id: str | None, error: Exception) -> Operation[Any]:
         """Read once more, around the damage that `error` may come from."""
-        if self._healer is None or not read.is_damage(error):
-            raise error
         damaged = getattr(error, "wyrd_thread", None) or thread_id
         do, threads = partial(operations.job, self._engine), [damaged] if damaged else []
+        if self._healer is None or not read.is_damage(error):
+            yield from operations.refuse_damaged(self._engine, threads, error)
+            raise error
         return (yield from self._healer.read(do, threads, script, self._codec, error))
 
     def _happened(self, made: Put | PutWrites, change: Change | None) -> Sequence[Happening]:

@@ -116,6 +116,23 @@ async def test_a_row_that_is_in_the_way_is_named(sqlite: Backend, call: Call) ->
             await call(sqlite.open(**options), "prune", ["u", "t"])
 
 
+@pytest.mark.parametrize(("column", "value"), [("sum", "a text"), ("id", BYTES)])
+async def test_a_load_that_is_to_raise(
+    sqlite: Backend, call: Call, column: str, value: Any
+) -> None:
+    """With on_damage="raise" a load says which row it is, whatever stands in it."""
+    with sqlite.open() as saver:
+        program(saver)
+    change = f"UPDATE {{}} SET {column} = ? WHERE ns = '' AND id = (SELECT max(id) FROM {{}})"
+    assert Rows(sqlite.url, "wyrd_checkpoints").run(change, value)
+    Rows(sqlite.url, "wyrd_parity").run("DELETE FROM {}")
+    saver, raised = sqlite.open(on_damage="raise"), r"thread 't' is damaged \(wyrd_checkpoints "
+    with pytest.raises(CheckpointDamaged, match=raised):
+        await call(saver, "get_tuple", at("t"))
+    with pytest.raises(CheckpointDamaged):
+        await call(saver, "list", at("t"))
+
+
 async def test_a_damaged_label_keeps_what_it_may_stand_at(durable: Backend, call: Call) -> None:
     """Nothing is deleted of a thread while nobody knows which checkpoint a label keeps."""
     with durable.open() as saver:
