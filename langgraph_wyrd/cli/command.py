@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
@@ -227,8 +227,7 @@ class Asked:
 
     def show_page(self, listing: Callable[..., Page[Any]], **filters: Any) -> int:
         """A listing, as long as `--limit` says; 1 if it is empty."""
-        page = self.all_of(listing, self.args.limit, **filters)
-        return self.screen.page(page, page.to_records())
+        return self.screen.page(self.all_of(listing, self.args.limit, **filters))
 
     def show(self, text: str, data: Any) -> int:
         """The answer: words, or data for programs."""
@@ -328,10 +327,10 @@ class Screen:
             text = json.dumps(data, indent=indent, default=str)
         self.say(text)
 
-    def page(self, page: Sequence[Any], records: Iterable[dict[str, Any]]) -> int:
+    def page(self, page: Page[Any]) -> int:
         """A list of things; 1 if there are none."""
         if self.json:
-            self.data(list(records))
+            self.data(page.to_records())
         elif page:
             self.say(page_text(page, self.width, self.paint))
         else:

@@ -26,7 +26,7 @@ from langgraph_wyrd.cli.command import (
 )
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.model import LoopKind, OpenLoop, Status, Todo, TodoStatus
-from langgraph_wyrd.state.results import Page, QuestionKind, record
+from langgraph_wyrd.state.results import Page, QuestionKind
 from langgraph_wyrd.views.history import timeline_text
 from langgraph_wyrd.views.messages import messages_text
 from langgraph_wyrd.views.state import diff_text, state_lines
@@ -119,7 +119,7 @@ def log(asked: Asked) -> int:
     entries = thread.history(limit=asked.args.limit, changed_only=not asked.args.all)
     ids = shortest(thread.tree().entries)
     text = "\n".join(timeline_text(entries, screen.width, screen.paint, ids))
-    asked.show(text, [record(each) for each in entries])
+    asked.show(text, entries.to_records())
     return FINE if entries else NOTHING
 
 
@@ -128,10 +128,7 @@ def labels(asked: Asked) -> int:
     found = asked.thread.labels()
     if not found:
         asked.there(asked.thread_id)
-    hidden = ("context", "_thread")
-    return asked.screen.page(
-        found, ({k: v for k, v in record(each).items() if k not in hidden} for each in found)
-    )
+    return asked.screen.page(found)
 
 
 # ---- branching

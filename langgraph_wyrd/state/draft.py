@@ -136,10 +136,9 @@ class Intentions(Items[Intention]):
     def close(self, event: Event, at: Moment) -> None:
         held = self.items.get(event.item)
         if held is not None and held.open:
-            self.items[held.id] = Intention(  # written out, as a loop is
-                held.id, held.text, held.aim, held.opened_at, at.ts, at.checkpoint_id,
-                event.body.get("outcome"), held.source, held.confidence, held.extra,
-                held.thread_id,
+            self.items[held.id] = replace(
+                held, closed_at=at.ts, closed_in=at.checkpoint_id,
+                outcome=event.body.get("outcome"),
             )  # fmt: skip
 
     def change(self, event: Event, at: Moment) -> None:

@@ -310,6 +310,8 @@ def record(item: Any) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for each in fields(item):
         value = getattr(item, each.name)
+        if each.name.startswith("_"):  # the handle that a label came from
+            continue
         if isinstance(value, Source):
             at = {f.name: getattr(value, f.name) for f in fields(Source) if f.name != "extra"}
             out |= {"checkpoint" if name == "checkpoint_id" else name: at[name] for name in at}

@@ -240,7 +240,7 @@ async def thread(call: Call) -> Any:
 
 def _without(item: Any, name: str) -> dict[str, Any]:
     """The fields of a result, but for one that no client needs."""
-    return {k: v for k, v in record(item).items() if k != name and k[0] != "_"}
+    return {k: v for k, v in record(item).items() if k != name}
 
 
 @_read_thread("/state", *_texts("at"))
