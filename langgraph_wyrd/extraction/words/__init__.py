@@ -31,6 +31,7 @@ A table holds words of any conversation, never those of one domain.
 | `PROCEED` | person | go on: asks for work, but sets no new aim |
 | `STOP` | person | calls off what was asked for |
 | `REDIRECT` | person | something else takes its place |
+| `VERBS` | person | what people ask to have done; part of `WISHES` |
 | `WISHES` | person | begins a request, also inside an answer |
 | `PRAISE` | person | begins praise of what was done |
 | `MORE` | person | objects, or wants more: not only thanks or praise |
