@@ -112,7 +112,7 @@ class Slot:
 class Cache:
     """Threads, the least recently used forgotten first; bounded by bytes, as estimated."""
 
-    def __init__(self, most_bytes: int = 64 << 20, most_spaces: int = 64) -> None:
+    def __init__(self, most_bytes: int = 64 << 20, most_spaces: int = 1024) -> None:
         self._slots: OrderedDict[str, Slot] = OrderedDict()
         self._bytes = 0
         self._most_bytes = most_bytes
@@ -132,7 +132,9 @@ class Cache:
 
     def keep(self, thread_id: str, slot: Slot, thread: Thread) -> None:
         """Remember a thread, as it is once a write that was planned is stored."""
-        if len(thread.spaces) > self._most_spaces:  # each call of a subgraph has a namespace
+        # Each call of a subgraph has a namespace: those that run at once have to fit, as each write
+        # of one that is forgotten reads them all.
+        if len(thread.spaces) > self._most_spaces:
             for ns in list(thread.spaces)[: -self._most_spaces]:
                 if ns:
                     del thread.spaces[ns]
