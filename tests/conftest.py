@@ -361,11 +361,12 @@ def nothing_left_running() -> Iterator[None]:
 
 
 # What LangGraph, and the middleware without `saver=`, can't do in async code before Python 3.11,
-# and a package that has no release for it.
+# a package that has no release for it, and notes of exceptions.
 _NOT_ON_3_10 = (
     "Called get_config outside of a runnable context",
     "the agent runs with no checkpointer",
     "No module named 'deepagents'",
+    "has no attribute '__notes__'",
 )
 
 if sys.version_info < (3, 11):
