@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 import pkgutil
 import re
+from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, replace
 from importlib import import_module
 
 import pytest
 
 from langgraph_wyrd import extraction
-from langgraph_wyrd.extraction.languages import LATIN, _grouped, plain_latin
+from langgraph_wyrd.extraction.languages import (
+    _CHINESE,
+    _JAPANESE,
+    LATIN,
+    Tables,
+    _grouped,
+    plain_latin,
+)
 from langgraph_wyrd.state.model import plain_data
 from tests.spoken import cuts
 
@@ -70,6 +79,29 @@ def test_a_grouped_table_finds_what_its_phrases_find(tables: object) -> None:
                 assert (getattr(other, how)(line) is not None) == found, (name, how, line)
 
 
+TABLES = ("asking", "small", "opening", "gratitude", "praise", "agreement")  # made of several
+
+
+def hostile(pattern: str) -> Iterator[str]:
+    """Lines that go on for long with what a pattern looks for, and then end otherwise."""
+    words = re.findall(r"[^\W\d_]+", re.sub(r"\\[a-zA-Z]", " ", pattern))
+    words = list(dict.fromkeys(["x", *words]))
+    for word in words:
+        yield from (f"{each * 40}#" for each in (word, f"{word} ", f"{word}, "))
+    for one, other in itertools.pairwise(words):
+        yield f"{one} {other} " * 25 + "#"
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("tables", [*LATIN, _CHINESE, _JAPANESE], ids=lambda tables: tables.name)
+def test_no_line_holds_a_table_up(tables: Tables) -> None:
+    """A pattern that tries all ways to divide a line would hang for ever on one that is made so."""
+    for name in (*filter(str.isupper, vars(tables.module)), *TABLES):
+        pattern = getattr(tables, name)
+        for line in hostile(pattern.pattern):
+            pattern.search(line)
+
+
 def test_phrases_with_alternatives_of_their_own_are_not_grouped() -> None:
     """`^a|b` finds b anywhere: only a start that holds for all of a phrase may be taken out."""
     assert re.search(_grouped(("^a|b", r"\bc", r"\bd|e")), "xb")
@@ -77,9 +109,13 @@ def test_phrases_with_alternatives_of_their_own_are_not_grouped() -> None:
     assert not re.search(_grouped(("^a|b", r"\bc", r"\bd|e")), "xaxc")
 
 
+@pytest.mark.timeout(60)
 def test_every_pattern_compiles() -> None:
-    """They are compiled when they are first used: one with a mistake must not wait for its text."""
+    """They are compiled when they are first used: one with a mistake must not wait for its text.
+    None is held up by a line, either."""
     for module in pkgutil.iter_modules(extraction.__path__, "langgraph_wyrd.extraction."):
         for name, held in vars(import_module(module.name)).items():
             if type(held).__name__ == "_Late":
                 assert isinstance(held.pattern, str), f"{module.name}.{name}"
+                for line in hostile(held.pattern):
+                    held.search(line)

@@ -74,7 +74,7 @@ BEGINS = (
     r"\bals nachstes (?:kommt|folgt)\b|\bich (?:behebe|korrigiere|repariere) (?:sie|es|das|die|"
     r"den)\b",
     r"\b(?:ich werde|werde ich|wir werden)\b(?!.*\bnicht\b)",
-    r"^(?:(?:ok|okay|klar|gut|gerne?|nur|noch|ein\w*|kleine?n?|kurze?n?|bitte|ne) ?,? ?)*(?:moment|"
+    r"^(?:(?:ok|okay|klar|gut|gerne?|nur|noch|ein\w*|kleine?n?|kurze?n?|bitte|ne)[ ,]+)*(?:moment|"
     r"augenblick|sekunde|minute|momentchen)\b|\b(?:moment|augenblick|etwas) geduld\b",
     r"\b(?:gib|geben sie) mir (?:\w+ ){0,2}(?:moment|minuten?|sekunden?|augenblick)\b",
     r"^(?:ich )?(?:bin|sind) (?:schon |noch |gerade )*(?:dran|dabei)\b|^wird (?:sofort |gleich )?"

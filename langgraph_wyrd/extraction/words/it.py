@@ -54,7 +54,8 @@ DEMANDS = (
     r"\b(?:mi (?:indichi|dica|invii|fornisca|comunichi|mandi|confermi|dia|specifichi|scriva)|"
     r"indicami|dimmi|inviami|mandami|forniscimi|comunicami|dammi|specificami|"
     r"scrivimi)\b(?! se (?:vuoi|vuole|hai bisogno|preferisci))",
-    r"(?:^|, )(?:per [^,]*,? |prima .*?, |innanzitutto,? |inoltre,? |ancora |solo )*(?:ho|"
+    r"(?:^|, )(?:per [^,]{1,80},? |prima .{1,80}?, |innanzitutto,? |inoltre,? |ancora |"
+    r"solo ){0,3}(?:ho|"
     r"avrei|avremo|abbiamo|avro)(?: ancora| prima| solo| anche)* bisogno (?:di|del\w*|"
     r"che)(?! (?:verificare|controllare|cercare|un (?:momento|attimo)|qualche (?:minuto|"
     r"secondo)))",

@@ -40,7 +40,7 @@ DEMANDS = (
     r"\b(?:geef|stuur|vertel|noem|deel|kies|vul|upload|plak|beschrijf|specificeer|bevestig|"
     r"vermeld|laat)(?:t u)? (?:me|mij|ons|aub|alstublieft|alsjeblieft|a\.u\.b\.?|hieronder|"
     r"eerst|even|uw|je|jouw|de|het|een|in)\b(?! (?:gerust |maar )?(?:weten )?(?:als|of)\b)",
-    r"^(?:daarvoor |hiervoor |om .*? |voor .*? |eerst |ook |nog |dan )*(?:heb ik|ik heb|"
+    r"^(?:daarvoor |hiervoor |(?:om|voor) .{1,80}? |eerst |ook |nog |dan ){0,3}(?:heb ik|ik heb|"
     r"hebben we|heb)\b.*\bnodig\b(?!.*\b(?:even|minuut|moment)\b)",
     r"\bik (?:mis|mis nog)\b|\b(?:ontbreekt|ontbreken) (?:nog|er)\b",
     r"\bzonder .{2,60}\b(?:ik|we)\b.{0,15}\bniet\b",
