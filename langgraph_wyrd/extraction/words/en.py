@@ -56,7 +56,8 @@ DEMANDS = (
     r"^please (?:also )?add (?:the|your|these|those|them|it)\b.*\bto (?:the|this) chat\b",
     r"\bi need you to \w+",
     r"^(?=.+ please$)(?!.*\b(?:moment|wait|hold on)\b)",  # "and your PIN as well please"
-    r"^please (?:re-?)?(?:enter|provide|select|choose|specify|share|describe|attach|answer|pick)\b"
+    r"(?:^|^to [^,]{2,60}, )please (?:\w+ly )?(?:re-?)?"
+    r"(?:enter|provide|select|choose|specify|share|describe|attach|answer|pick)\b"
     r"(?!.*\bif\b)",
     r"^(?:to [\w ]{2,40}),? (?:i|we)(?:'ll| will)? need\b(?! to\b)",
     r"^(?:and |also |additionally,? |then )?(?:i|we)(?:'ll| will| would|'d)?(?: also| still|"

@@ -112,7 +112,7 @@ DONE = (
     rf"\b(?:ai|avons|on a|a ete|ont ete|est|sont)(?: \w+ment| bien| deja| aussi| tout)* "
     rf"(?:{_DEEDS})\b",
     r"\b(?:est|sont)(?: \w+ment| bien)? \w{4,}ees?\b|\bc'est (?:reparti|bon|regle|pret)\b",
-    rf"^(?:\w+ ){{0,3}}(?:{_DEEDS})(?: maintenant)?\W*(?:$|,)",
+    rf"^(?:\w+ ){{0,3}}(?:{_DEEDS})(?: maintenant)?\W*(?:$|,|\()",
     r"\b(?:passent?|marche|fonctionne)(?: maintenant| a nouveau| de nouveau| bien)*\W*(?:$|,)|"
     r"\b(?:au|est(?: de nouveau)?) vert\b",
     r"✅|✔",
