@@ -163,12 +163,13 @@ async def test_asked_again_it_says_nothing_twice(durable: Backend, call: Call) -
     assert (again.left_out, findings(again.state)) == (3, FOUND)
     for loop in modelled(again.state):
         held.resolve_open_loop(loop.id, "done")
-    for n in range(20):  # more than a state keeps of what is over
+    for n in range(20):  # more than a state keeps of what was over before its checkpoint
         held.resolve_open_loop(held.add_open_loop(f"thing {n}").id)
+    graph(durable.open(), AIMessage("Gern.", id="a3")).invoke({"messages": []}, config("t"))
     assert modelled(held.working_state()) == []
     model.report = REPORT
     again = await call(held, "extract_with_model", extractor, again=True)
-    assert again.facts == ()
+    assert not any(isinstance(fact, Opens) for fact in again.facts)
     assert modelled(again.state) == []
     same_tables(durable)
 

@@ -111,7 +111,8 @@ def size(path: str) -> int:
 
 def lost_its_head(path: str) -> bool:
     """Whether a database is empty whose WAL is not: its first page is written before any WAL."""
-    return os.path.exists(path) and size(path) == 0 < size(f"{path}-wal")
+    # In this order: another process may be making both right now.
+    return size(f"{path}-wal") > 0 and os.path.exists(path) and size(path) == 0
 
 
 def needs_immutable(path: str) -> bool:
