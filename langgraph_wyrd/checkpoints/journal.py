@@ -15,6 +15,7 @@ from langgraph_wyrd.codec.payload import packed, unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.state.codec import to_dict
+from langgraph_wyrd.state.draft import CLOSED_LOOPS
 from langgraph_wyrd.state.editing import TRACKER, task_of
 from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.state.model import ELSEWHERE, LEFT, OpenLoop, WorkingState
@@ -224,11 +225,13 @@ def elsewhere(
 ) -> list[tuple[Moment, tuple[Event, ...]]]:
     """The facts that a path's state does not have, for the end of the path: `ns`, and its time.
 
-    They were said on other branches, or taken back with a rewind.
+    They were said on other branches, or taken back with a rewind. What is over is left out where
+    the state has no room for more of it: it may be what the path itself dropped.
     """
+    full = sum(loop.resolved for loop in seen.loops) >= CLOSED_LOOPS
     held = {loop.id: loop for loop in seen.loops}
     opened: dict[str, list[tuple[Moment, tuple[Event, ...]]]] = {}
-    found = []
+    found: list[tuple[Moment, tuple[Event, ...]]] = []
     for entry in entries:
         if not entry.facts:
             continue
@@ -249,4 +252,7 @@ def elsewhere(
                 opened.pop(event.item, None)
             elif event.item in opened:
                 opened[event.item].append((at, (event,)))
-    return [*found, *(said for each in opened.values() for said in each)]
+    for each in opened.values():
+        if not (full and any(event.op == "close" for _, (event,) in each)):
+            found += each
+    return found
