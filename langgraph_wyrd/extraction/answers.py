@@ -91,7 +91,6 @@ class Answers(Requests):
             )
             form = "offers" if known else "follows"
         if form in OPEN:
-            self.agent = message.name
             source = self._source("question", message)
             self._opens("question", ref, short(turn.text, LINE), source, form)
             if form != "offers":

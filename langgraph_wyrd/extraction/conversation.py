@@ -144,9 +144,7 @@ class _Walk(Answers):
         ref = message.id or ""
         self._goes_on(message)
         words = message.text.strip()
-        if self.questions and (
-            message.calls or (words and self.agent != message.name and self.agent is not None)
-        ):
+        if self.questions and (message.calls or words):
             source = self._source("answer", message)  # who goes on needs no answer
             self._settle(self.questions, "the agent went on", source, "answers")
         if words and not message.calls:

@@ -86,7 +86,6 @@ class Owed:
         self.handed_over: bool | None = None  # whether the last answer was a long one
         self.called: list[str] = []  # tools, since a question was asked back
         self.wish: str | None = None  # what was wanted last
-        self.agent: str | None = None  # the name of the agent that asked last
 
     def _source(self, rule: str, message: Message, call: str | None = None) -> Source:
         view = self.view

@@ -84,8 +84,8 @@ _CONFIRMS = start(
     r"(?:(?:just|to|please|kindly|first) )*(?:verify|ensure|make sure|double[- ]check) (?:that|the"
     r"|your|these|this|you|all|if|with)",
     r"(?:just )?(?:re-?)?confirming|(?:just )?for (?:your )?confirmation",
-    r"(?:so |then )*you(?:'d| would)? (?:also )?(?:like|want|wish|wanna|would like|prefer|asked)"
-    r" (?:to|me|a|an|the|for|\d+|one|two|three|tickets|your|instead)",
+    r"(?:so |then )*you(?:'d| would)? (?:also )?(?:like|(?<!d )want|wish|wanna|would like|prefer|"
+    r"asked) (?:to|me|a|an|the|for|\d+|one|two|three|tickets|your|instead)",
     r"(?:so |then )+you (?:are|will|'re|need|'ll|asked)",
     r"you(?:'re| are| will be) (?!(?:wait|look forward|go|us|see|gett|ask|miss)ing\b)\w+ing",
     r"(?:here's|here is|this is) what i have",

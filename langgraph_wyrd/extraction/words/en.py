@@ -55,6 +55,7 @@ APPROVAL = (
 DEMANDS = (
     r"^please (?:also )?add (?:the|your|these|those|them|it)\b.*\bto (?:the|this) chat\b",
     r"\bi need you to \w+",
+    r"\byou can (?:choose|pick|select) (?:from|between|one|any)\b",
     r"^(?=.+ please$)(?!.*\b(?:moment|wait|hold on)\b)",  # "and your PIN as well please"
     r"(?:^|^to [^,]{2,60}, )please (?:\w+ly )?(?:re-?)?"
     r"(?:enter|provide|select|choose|specify|share|describe|attach|answer|pick)\b"
