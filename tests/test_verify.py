@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 
 from langgraph_wyrd import WyrdSaver, errors
 from langgraph_wyrd.port import copy
@@ -290,6 +290,29 @@ def joined(old: list[Any], writes: Any) -> list[Any]:
 
 class Delta(TypedDict):
     messages: Annotated[list[Any], DeltaChannel(joined)]
+
+
+class Asked(TypedDict, total=False):
+    number: Annotated[int, lambda old, new: new]
+    log: Annotated[list[Any], operator.add]
+
+
+def test_more_subgraphs_that_ask_than_a_state_keeps(durable: Backend) -> None:
+    """Of 20 questions that end at once a state keeps 16; the table has the others as they were."""
+    ask = StateGraph(Asked)
+    ask.add_node("first", lambda state: {})
+    ask.add_node("ask", lambda state: {"log": [interrupt(f"question {state['number']}")]})
+    ask.add_edge(START, "first").add_edge("first", "ask")
+    builder = StateGraph(Asked).add_node("call", ask.compile())
+    builder.add_conditional_edges(
+        START, lambda state: [Send("call", {"number": n, "log": []}) for n in range(20)], ["call"]
+    )
+    graph = builder.compile(checkpointer=durable.open())
+    graph.invoke({"log": []}, config("t"))
+    asked = graph.get_state(config("t")).interrupts
+    graph.invoke(Command(resume={each.id: each.value for each in asked}), config("t"))
+    report = durable.open().verify()
+    assert not report.findings, str(report)
 
 
 @pytest.mark.parametrize("how", ["pairs", "a pair", "text"])

@@ -6,7 +6,7 @@ agree with the events can't be told without them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -333,7 +333,10 @@ def _shown(dialect: str, codec: Codec, name: str, row: Any) -> Script[list[tuple
     steps = projection.changes(
         row.key, given(name), WorkingState(), state, thread.head or "", codec.sealer
     )
-    steps += yield from states.over(dialect, codec, thread, thread.head, state)
+    over = yield from states.over(dialect, codec, thread, thread.head, state)
+    steps += over
+    loops = tables.OPEN_LOOPS
+    old = {loops.row._make(each.params).id for each in over if each.sql == upsert(loops)}
     wrong = []
     for table in projection.PUBLIC:
         made = [table.row._make(step.params) for step in steps if step.sql == upsert(table)]
@@ -341,10 +344,10 @@ def _shown(dialect: str, codec: Codec, name: str, row: Any) -> Script[list[tuple
         if table is tables.OPEN_LOOPS:  # what was declared and is over stays
             there = {each.id for each in made}
             facts = [each for each in held if each.rule == "edit" or each.kind == "decision"]
-            old = {each.id for each in facts if (each.closed_at or each.closed_in) is not None}
-            held = [each for each in held if each.id in there or each.id not in old]
+            ended = {each.id for each in facts if (each.closed_at or each.closed_in) is not None}
+            held = [each for each in held if each.id in there or each.id not in ended]
         try:
-            same = _items(codec, table, held) == _items(codec, table, made)
+            same = _items(codec, table, held, old) == _items(codec, table, made, old)
         except KeyMissing:  # they may be right
             continue
         except (CheckpointDamaged, TypeError, ValueError, RecursionError):
@@ -365,10 +368,17 @@ def _shown(dialect: str, codec: Codec, name: str, row: Any) -> Script[list[tuple
 _SHOWN = ("status", "reason", "due", "title", "open_loops", "open_todos")
 
 
-def _items(codec: Codec, table: tables.Table, rows: Sequence[Any]) -> dict[str, Any]:
-    """What the rows of a public table say: each item, and its place in a list."""
+def _items(
+    codec: Codec, table: tables.Table, rows: Sequence[Any], old: Container[str]
+) -> dict[str, Any]:
+    """What the rows of a public table say: each item, and its place in a list. When a loop ended
+    that no state has any more (`old`) is left out: a subgraph's checkpoint may have been first."""
     item = listing.item_of(table, _refused)
-    return {row.id: (item(codec.open(table, row)), getattr(row, "place", 0)) for row in rows}
+    found = {row.id: (item(codec.open(table, row)), getattr(row, "place", 0)) for row in rows}
+    for id, (each, place) in found.items():
+        if id in old:
+            found[id] = replace(each, changed_at=None, closed_at=None, closed_in=None), place
+    return found
 
 
 def _refused(held: Any) -> None:
