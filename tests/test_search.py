@@ -97,7 +97,7 @@ ASKED = {
     'a" OR "b': set(),
     "NOT (invoice)": {"mail"},  # no operators: words
     "invoice*": {"mail"},
-    "???": {"marks"},  # no word: only titles and reasons are looked at
+    "???": set(),  # no word: only titles and reasons are looked at
 }
 
 
