@@ -20,6 +20,7 @@ from langgraph.graph.message import _messages_delta_reducer
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import FileDamaged, InvalidInput, PayloadTooNew, ThreadNotFound
 from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.transfer.files import sum_of
 from tests.conftest import Backend
 from tests.handmade import config, put
 from tests.programs import played, talk
@@ -187,6 +188,9 @@ def test_files_that_are_refused(saver: WyrdSaver, tmp_path: Path) -> None:
     refused(FileDamaged, text + "{}")
     for name in ("sum", "rows"):
         refused(FileDamaged, json.dumps({each: data[each] for each in data if each != name}))
+    rows = {**data["rows"], "wyrd_labels": [[*data["rows"]["wyrd_labels"][0][:-1], 7]]}
+    other = {**data, "rows": rows}  # a row that fails its checksum, in a file that says so itself
+    refused(FileDamaged, json.dumps({**other, "sum": sum_of(other)}))
     refused(InvalidInput, "[1, 2]")
     del data["history"][0]["checkpoint_id"]
     refused(FileDamaged, json.dumps(data))

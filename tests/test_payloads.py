@@ -421,6 +421,13 @@ async def test_subclasses_are_stored_as_json_has_them(
     assert repr((item.value, item.extra["later"])) == repr((wanted, wanted))
 
 
+def test_a_number_of_any_length_costs_nothing_beside_it() -> None:
+    """Python writes no number of 5,000 digits as text; a payload that holds one is read whole."""
+    long, short = ({"id": f"c-{n}", "key": str(n), "value": 10**n} for n in (5000, 1))
+    state = WorkingState.recover({"context": [long, short]}).state
+    assert [each.value for each in state.context] == [10**5000, 10]
+
+
 @pytest.mark.parametrize("notes", [["a"], 3, ("a", "b"), b"a"], ids=repr)
 def test_notes_of_another_type_are_refused(sqlite: Backend, notes: Any) -> None:
     """A list for `context=` was accepted and lost."""

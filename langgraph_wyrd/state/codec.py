@@ -472,7 +472,19 @@ def not_json(value: Any, path: str, deepest: int) -> Iterator[str]:
 
 def as_json(value: Any) -> Any:
     """A value that JSON can hold, as it comes back from there: without subclasses."""
-    return json.loads(json.dumps(value))
+    if isinstance(value, dict):
+        return {as_json(key): as_json(held) for key, held in value.items()}
+    if isinstance(value, list):
+        return [as_json(held) for held in value]
+    for kind, plain in _PLAIN.items():  # not by way of text: Python refuses numbers of 5,000 digits
+        if isinstance(value, kind) and type(value) not in (kind, bool):
+            return plain(value)
+    return value
+
+
+_PLAIN: dict[type, Callable[[Any], Any]] = {
+    str: str.__str__, int: int.__int__, float: float.__float__,
+}  # fmt: skip
 
 
 def _ids(name: str, text: Any) -> Iterator[str]:

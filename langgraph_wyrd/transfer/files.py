@@ -28,6 +28,7 @@ from langgraph_wyrd.state.codec import to_dict
 from langgraph_wyrd.storage import tables
 from langgraph_wyrd.storage.encryption import NotOpened
 from langgraph_wyrd.storage.names import given, has_surrogate, stored
+from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS
 from langgraph_wyrd.transfer import rows
@@ -222,7 +223,10 @@ def _checked(name: str, data: Mapping[str, Any]) -> Carried:
         for each in data["rows"][table.name]:
             values = [*map(_value, each)]
             values.insert(at, key)
-            made.append(table.row._make(values))
+            row = table.row._make(values)
+            if unsound(table, row):
+                raise errors.FileDamaged(f"{name!r}: a row of {table.name} fails its checksum")
+            made.append(row)
     head = {each: data[each] for each in _OF_THREAD}
     blank = dict.fromkeys(tables.ThreadRow._fields)
     thread = tables.ThreadRow(**{
