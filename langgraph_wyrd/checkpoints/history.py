@@ -32,7 +32,7 @@ from langgraph_wyrd.state.model import ContextItem, Todo, WorkingState
 from langgraph_wyrd.state.pending import advance, overlaid
 from langgraph_wyrd.state.results import HistoryEntry, Tree
 from langgraph_wyrd.state.wording import listing
-from langgraph_wyrd.storage.names import given
+from langgraph_wyrd.storage.names import given, text_in
 from langgraph_wyrd.storage.rows import fetch, select
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, CheckpointRow, WriteRow
@@ -311,18 +311,13 @@ def _entry(
     thread_id: str, row: Any, labels: _Groups, children: _Groups, head: bool
 ) -> HistoryEntry:
     """What a checkpoint's own columns say of it."""
-    parent, run_id, ts, source = map(_text, (row.parent, row.run_id, row.ts, row.source))
+    parent, run_id, ts, source = map(text_in, (row.parent, row.run_id, row.ts, row.source))
     step = row.step if type(row.step) is int else None
     return HistoryEntry(
         given(row.id), parent, ts, step, source, run_id,
         tuple(labels.get(row.id, ())), tuple(children.get(row.id, ())), head,
         thread_id=given(thread_id),
     )  # fmt: skip
-
-
-def _text(held: Any) -> str | None:
-    """A text of a column; None where a damaged row holds something else there."""
-    return given(held) if isinstance(held, str) else None
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

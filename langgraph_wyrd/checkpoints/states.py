@@ -23,7 +23,7 @@ from langgraph_wyrd.state.draft import CLOSED_INTENTIONS, CLOSED_LOOPS, LEFT_TOD
 from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.state.model import Todo, WorkingState
 from langgraph_wyrd.state.pending import along, moment_of, rank
-from langgraph_wyrd.storage.names import given, stored
+from langgraph_wyrd.storage.names import given, stored, text_in
 from langgraph_wyrd.storage.rows import delete, fetch, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script, Step
 from langgraph_wyrd.storage.tables import (
@@ -56,11 +56,6 @@ def sound_events(row: CheckpointRow) -> CheckpointRow:
     return row
 
 
-def _time(row: CheckpointRow) -> str | None:
-    """When a checkpoint was stored; None where its row is damaged, and holds no text there."""
-    return row.ts if isinstance(row.ts, str) else None
-
-
 Pendings = dict[str, dict[str, tuple[Moment, tuple[Event, ...]]]]  # by checkpoint, then by task
 
 
@@ -72,7 +67,7 @@ def overlays(
 ) -> Pendings:
     """What tasks wrote and people declared at some checkpoints of a namespace."""
     found: Pendings = {}
-    times = {row.id: (given(row.id), given(row.ns), _time(row)) for row in rows}
+    times = {row.id: (given(row.id), given(row.ns), text_in(row.ts)) for row in rows}
     for write in said:
         if write.checkpoint in times:
             if unsound(WRITES, write):
@@ -92,7 +87,7 @@ def events_at(
     codec: Codec, row: CheckpointRow
 ) -> tuple[Moment, tuple[Event, ...], list[tuple[Moment, tuple[Event, ...]]]]:
     """When a checkpoint was stored, its own events, and those of its early tasks."""
-    at = Moment(given(row.id), given(row.ns), _time(row))
+    at = Moment(given(row.id), given(row.ns), text_in(row.ts))
     return at, *working.unpack_events(codec.opened(CHECKPOINTS, row, "events"), at)
 
 

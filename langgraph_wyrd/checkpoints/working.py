@@ -71,23 +71,15 @@ class NamespaceState:
     root: str | None = None  # a subgraph's: the root checkpoint that its run belongs to
     pending: Pending = ()
     writes: list[TaskWrite] = field(default_factory=list, compare=False)
-    worked_out: list[Any] = field(default_factory=list, repr=False, compare=False)  # see `seen`
+    _seen: list[WorkingState] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def seen(self) -> WorkingState:
-        """The state as it is now, with what its tasks said."""
+        """The state as it is now, with what its tasks said. It is worked out once."""
         if not self.pending:
             return self.lasting
-        if (known := self._known()) is None:
-            known = overlaid(self.lasting, self.pending)
-            self.worked_out[:] = [(self.lasting, self.pending, known)]
-        return known
-
-    def _known(self) -> WorkingState | None:
-        """What was seen before, if nothing has changed since."""
-        for lasting, pending, seen in self.worked_out:
-            if lasting is self.lasting and pending is self.pending:
-                return seen  # type: ignore[no-any-return]
-        return None
+        if not self._seen:
+            self._seen.append(overlaid(self.lasting, self.pending))
+        return self._seen[0]
 
     def declared(self) -> tuple[OpenLoop, ...]:
         """The loops among which those that somebody declared are: only edits add to them."""
@@ -114,11 +106,11 @@ class NamespaceState:
         others = [each for each in self.pending if each[0].task != at.task]
         others.append((at, self.told(at.task) + events))
         others.sort(key=lambda each: rank(each[0].task))
-        made = replace(self, pending=tuple(others), worked_out=[])
-        if self.pending and (known := self._known()) is not None:
-            now = with_more(known, self.lasting, self.pending, at, events)
+        made = replace(self, pending=tuple(others))
+        if self.pending and self._seen:
+            now = with_more(self._seen[0], self.lasting, self.pending, at, events)
             if now is not None:
-                made.worked_out[:] = [(made.lasting, made.pending, now)]
+                made._seen.append(now)
         return made
 
 

@@ -29,10 +29,10 @@ from langgraph_wyrd.checkpoints.way import Flow, Way
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import DatabaseBusy
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.scripts import Command, Script, Stale, Step
+from langgraph_wyrd.storage.scripts import Script, Stale, Step, at_once
 from langgraph_wyrd.storage.worker import Job
 
-_TRIES = 40
+_TRIES = 40  # of what a task wrote
 _TURNS = 1000  # pauses of about a millisecond that a question waits for answers before it
 _PATIENCE = 4  # tries of a checkpoint before it is read, planned and stored in one transaction
 
@@ -64,17 +64,10 @@ class Writing(Way):
         return flow if wanted.run is None else self._letting_go(make, flow, wanted)
 
     def _put(self, make: Callable[..., Job], codec: Codec, wanted: Put) -> Flow:
-        for attempt in range(_TRIES):
+        for attempt in range(_PATIENCE):
             if wanted.run is not None:
                 yield from self._claimed(make, wanted)
             slot = self._cache.slot(wanted.thread_id)
-            if attempt >= _PATIENCE:
-                self._cache.drop(wanted.thread_id)
-                try:
-                    at_once = make("write", partial(self._at_once, codec, wanted))
-                    return (yield self._posted(at_once))
-                finally:
-                    self._cache.drop(wanted.thread_id)
             job = self._planned(codec, make, slot, wanted, None)
             if job is None:
                 loaded: Loaded = yield from self._load(codec, make, wanted)
@@ -98,15 +91,16 @@ class Writing(Way):
             except Stale:
                 self._doubt(wanted)
                 self._cache.drop(wanted.thread_id)
-                if attempt > 3:
-                    yield from self._pause(make, attempt)
             except BaseException:
                 self._cache.drop(wanted.thread_id)
                 raise
-        raise DatabaseBusy(
-            f"thread {given(wanted.thread_id)!r} was changed by other writers {_TRIES} times "
-            "while a checkpoint was being stored: nothing of it was stored. Try again"
-        )
+        if wanted.run is not None:
+            yield from self._claimed(make, wanted)
+        self._cache.drop(wanted.thread_id)
+        try:
+            return (yield self._posted(make("write", partial(self._at_once, codec, wanted))))
+        finally:
+            self._cache.drop(wanted.thread_id)
 
     def _planned(
         self,
@@ -120,7 +114,7 @@ class Writing(Way):
         with slot.lock:
             thread = slot.thread
             if loaded is not None:
-                thread = _merged(thread, loaded, wanted)
+                thread = _unless_older(thread, loaded)
             if thread is None or (thread.deleted and wanted.parent is not None):
                 return None
             refuse_others(thread, wanted.owner)
@@ -175,7 +169,7 @@ class Writing(Way):
         steps, after = put.planned(
             codec, self._reader, new_writer(), thread, wanted, space, loaded.turn, loaded.fork
         )
-        yield [Command(s.sql, [s.params]) for s in steps if not s.sql.startswith("SELECT")]
+        yield at_once(steps)
         return Change(before, after, loaded.fork)
 
     def _load(self, codec: Codec, make: Callable[..., Job], wanted: Put) -> Flow:
@@ -232,8 +226,8 @@ class Writing(Way):
                 yield from self._read_if_need_be(make, codec, wanted)
                 self._cache.drop(wanted.thread_id)
                 try:
-                    at_once = make("write", partial(self._writes_at_once, codec, wanted, payload))
-                    stored, change = yield self._posted(at_once)
+                    write = make("write", partial(self._writes_at_once, codec, wanted, payload))
+                    stored, change = yield self._posted(write)
                 finally:
                     self._cache.drop(wanted.thread_id)
                 if stored:
@@ -260,7 +254,7 @@ class Writing(Way):
                 look = partial(are_stored, self._dialect, wanted, tried)
                 if (yield self._posted(make("read", look))):
                     return  # the answer to an earlier try's commit was lost
-                if attempt > 3:
+                if attempt >= _PATIENCE:
                     yield from self._pause(make, attempt)
             except BaseException:
                 self._cache.drop(wanted.thread_id)
@@ -292,7 +286,7 @@ class Writing(Way):
             yield from past_writes.stored(self, codec, wanted, payload)
             return True, None
         steps, after = planned
-        yield [Command(s.sql, [s.params]) for s in steps if not s.sql.startswith("SELECT")]
+        yield at_once(steps)
         return True, None if after is thread else Change(before, after)
 
     def _answering(self, flow: Flow, wanted: PutWrites) -> Flow:
@@ -394,10 +388,10 @@ class Writing(Way):
             return job, False
 
 
-def _merged(thread: Thread | None, loaded: Loaded, wanted: Put) -> Thread | None:
-    """What the cache has by now, or what was read; with the namespace that was read."""
+def _unless_older(thread: Thread | None, loaded: Loaded) -> Thread | None:
+    """The thread as it was read; None if the cache knows that others wrote to it since."""
     if thread is None or thread.version <= loaded.thread.version:
         if thread is not None and thread.state is not None and loaded.thread.state is not None:
             loaded.thread.state.expect_also(thread.state.early)
         return loaded.thread
-    return None  # others wrote meanwhile: what was read is old
+    return None

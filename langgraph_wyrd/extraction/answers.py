@@ -212,9 +212,11 @@ class Answers(Requests):
 
     @staticmethod
     def _is_over(turn: speech.Turn, about: str) -> bool:
-        """Whether what was wanted is told, or reported as done, at some length."""
-        if not (turn.long and turn.informs) or turn.done:
-            return turn.done and turn.long and turn.informs
+        """Whether a long answer gives what was asked for, or says that it is done."""
+        if not (turn.long and turn.informs):
+            return False
+        if turn.done:
+            return True
         beyond = len(stems(turn.text) & stems(about)) < _ITSELF
         return beyond and (turn.listed or asking.asks_to_know(about))
 

@@ -250,7 +250,7 @@ def adds(text: str) -> bool:
 
 def adds_first(text: str) -> bool:
     """Whether a person begins with "and": what they ask comes on top."""
-    return _ADDS.match(plain_latin(own_words(text))) is not None
+    return _ADDS.match(plain_latin(spoken(text).words)) is not None
 
 
 class Said(NamedTuple):

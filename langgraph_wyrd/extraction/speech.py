@@ -184,17 +184,15 @@ def turn(text: str) -> Turn:
         elif after and _does(after, lines, tables):
             progress = "does"
     if offers:
-        done = "✅" in words or any(each.DONE.search(line) for line in lines for each in tables)
-        done = (
-            bool(lines)
-            and done
-            and not _STILL.search(lines[-1] + "\n" + lowered(offers[0], tables))
+        low = [lowered(each, tables) for each in (*offers, *eased)]
+        done = bool(lines) and not _STILL.search(f"{lines[-1]}\n{low[0]}")
+        done = done and (
+            "✅" in words or any(each.DONE.search(line) for line in lines for each in tables)
         )
-        more = (*offers, *eased)
-        also = any(each.ALSO.search(lowered(offer, tables)) for offer in more for each in tables)
+        also = any(each.ALSO.search(line) for line in low for each in tables)
         choice = under or any(
             each.OR.search(line, line.find(" ") + 1)
-            for line in (lowered(offer, tables) for offer in offers)
+            for line in low[: len(offers)]
             for each in tables
         )
         text = " ".join(offers)

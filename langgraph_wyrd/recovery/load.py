@@ -208,10 +208,8 @@ class _Thread:
             raise CheckpointDamaged(f"checkpoint {given(id)} is missing")
         try:
             return read.read_of(self._codec, found, self.again(ns, id))
-        except CheckpointDamaged:
-            raise
         except Exception as error:
-            if hasattr(error, "add_note"):  # Python 3.11
+            if not isinstance(error, CheckpointDamaged) and hasattr(error, "add_note"):
                 thread_id = given(self._found.stored.thread_id)
                 error.add_note(f"in checkpoint {given(id)} of thread {thread_id!r}")
             raise

@@ -211,7 +211,11 @@ def _thread(
         what = "it is missing" if fix.old is None else "it fails its checksum"
         note(fix.table.name, _where(fix.table, fix.new), what, RIGHT)
     for table, row in found.broken:
-        what = "it fails its checksum" if unsound(table, row) else "a row beside it is missing"
+        what = (
+            "it fails its checksum"
+            if unsound(table, row)
+            else "another row of its snapshot is missing"
+        )
         note(table.name, _where(table, row), what, _remedy(table, row))
     for table, row in found.strays:
         note(table.name, _where(table, row), "it fails its checksum, and nothing is missing", AWAY)

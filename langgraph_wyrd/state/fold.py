@@ -52,7 +52,7 @@ Entry = tuple[str, str, str | None]  # of a tracker's list: content, status, ref
 # These kinds may open again under a ref that was closed; what a message says is opened only once.
 _COMES_AGAIN = ("interrupt", "note", "decision")
 
-# Pillars whose items are made of what is told of them, at every put.
+# Items of these pillars are made at once where their event is known to say the same.
 _AS_TOLD: dict[str, type[Any]] = {"loop": OpenLoop, "intention": Intention}
 
 
@@ -101,7 +101,6 @@ class _Folding:
         event = Event(pillar, "open", id, body, told)
         self.events.append(event)
         if pillar in _AS_TOLD and is_exact(source, told, self.at):
-            # What `apply` would read from the event again, which this is known to hold.
             made = _AS_TOLD[pillar](id=id, opened_at=self.at.ts, source=source, **body)
             self.draft.add(pillar, made)
         else:

@@ -53,6 +53,11 @@ def given(text: str) -> str:
     return "\\".join(part.replace("\\0", "\0") for part in text.split("\\\\"))
 
 
+def text_in(held: object) -> str | None:
+    """The text that a column holds; None where a damaged row has anything else there."""
+    return given(held) if isinstance(held, str) else None
+
+
 def made_at(id: str | None) -> datetime | None:
     """When a checkpoint id was made; None if it is of no kind that says so."""
     try:

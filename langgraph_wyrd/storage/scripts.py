@@ -43,6 +43,16 @@ class Step(NamedTuple):
     params: Row
     must: bool = False
 
+    @property
+    def only_looks(self) -> bool:
+        """Whether it changes nothing, and is there for `must`."""
+        return self.sql.startswith("SELECT")
+
+
+def at_once(steps: Sequence[Step]) -> list[Command]:
+    """Steps as a script runs them in the transaction in which it read what they rest on."""
+    return [Command(step.sql, [step.params]) for step in steps if not step.only_looks]
+
 
 class Stale(Exception):
     """What a write rests on has changed in the database: read again, and plan it anew."""

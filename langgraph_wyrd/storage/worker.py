@@ -303,8 +303,7 @@ def _without_checks(jobs: Sequence[Job]) -> list[Sequence[Step]]:
     compares the version, the others of this thread need not look at the row themselves."""
     moved = {job.key for job in jobs if job.work[0].sql.startswith("UPDATE wyrd_threads")}
     return [
-        job.work[1:] if job.key in moved and job.work[0].sql.startswith("SELECT") else job.work
-        for job in jobs
+        job.work[1:] if job.key in moved and job.work[0].only_looks else job.work for job in jobs
     ]
 
 
